@@ -1,0 +1,57 @@
+# make demo    set everything up and deduplicate a sample collection
+# make test    set everything up and run all checks and tests
+# make check   linters and type checker only
+# make bench   the speed benchmark, with peers in environments of their own
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test check unit plain bench clean
+
+demo: $(READY)
+	@rm -rf build/demo
+	@echo "== A small labelled collection: mirrors, edited copies, templates, many scripts"
+	$(BIN)/neardup sample build/demo/sample
+	@echo
+	@echo "== Deduplicate it"
+	$(BIN)/neardup dedup build/demo/sample/pages.jsonl -o build/demo/out --keep longest
+	@echo
+	@echo "== Look"
+	@$(BIN)/python examples/show_removed.py build/demo/out build/demo/sample/pages.jsonl
+	@echo
+	@echo "build/demo/out/kept             the clean collection"
+	@echo "build/demo/out/removed.parquet  every removed document, the kept one, the measured numbers"
+	@echo "build/demo/out/run.json         what was done, with which parameters, how long each step took"
+	@echo "build/demo/sample               the same pages as JSONL, Parquet, HTML files and WARC: try those too"
+
+test: check unit plain
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(READY)
+	$(BIN)/python -m pytest -n auto
+
+# The kernels once more without the compiler: what plain Python says of them.
+plain: $(READY)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto tests/kernels
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.speed
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "neardup needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -q -y python3-venv; } || { echo "install python3-venv first"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade pip
+	$(BIN)/python -m pip install -q -e . --group dev
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,51 @@
+"""A virtual environment per peer, made on first use and again when its requirements change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+PEERS = Path(__file__).parent / "peers"
+
+
+class EnvironmentFailedError(RuntimeError):
+    """A peer's environment could not be made; the message says why."""
+
+
+def python_of(peer: str, work: Path) -> Path:
+    """The interpreter of `peer`'s environment, made from peers/<peer>.txt if need be."""
+    requirements = PEERS / f"{peer}.txt"
+    wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
+    folder = work / "environments" / peer
+    mark = folder / "made-from.sha256"
+    interpreter = folder / "bin" / "python"
+    if mark.exists() and mark.read_text() == wanted:
+        return interpreter
+    print(f"making the environment of {peer} …", file=sys.stderr)
+    shutil.rmtree(folder, ignore_errors=True)
+    _checked([sys.executable, "-m", "venv", str(folder)])
+    _checked([str(interpreter), "-m", "pip", "install", "--quiet", "--requirement", str(requirements)])
+    mark.write_text(wanted)
+    return interpreter
+
+
+def versions(interpreter: Path) -> dict[str, str]:
+    """Every distribution of an environment, by name."""
+    code = (
+        "import importlib.metadata as m, json;"
+        "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}))"
+    )
+    answer = subprocess.run([str(interpreter), "-c", code], capture_output=True, text=True, check=True)
+    found: dict[str, str] = json.loads(answer.stdout)
+    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+
+
+def _checked(command: list[str]) -> None:
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        reason = (answer.stderr or answer.stdout).strip().splitlines()[-1:]
+        raise EnvironmentFailedError(" ".join(reason) or f"{command[2]} failed")

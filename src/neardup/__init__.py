@@ -1,0 +1,85 @@
+"""Near-duplicate detection with the evidence.
+
+The path of a document, and where it is written:
+
+    sources     files, tables, streams → batches of documents
+    text        bytes → canonical token sequence
+    shingles    tokens → 64-bit fingerprints of w consecutive tokens
+    sketches    fingerprints → a few dozen bytes per document
+    candidates  sketches → pairs worth a look, without listing all pairs
+    verify      candidate pairs → pairs with a measured similarity
+    clusters    verified pairs → groups, and which member is kept
+    outputs     groups → kept corpus and the evidence for every removal
+
+Around it: recipe (how), engines (where), decide and pipeline (the path itself), result (what comes out), analysis
+(the mathematics), kernels (the compiled loops), cli.
+
+    import neardup
+    result = neardup.dedup("pages/*.jsonl.gz", threshold=0.8)
+    result.removed                 # a pyarrow.Table: id, kept_id, relation, resemblance, …
+    result.explain("page-17")
+    result.write("clean/")
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from neardup._version import __version__
+
+if TYPE_CHECKING:
+    from neardup.analysis.filters import Filter as Filter
+    from neardup.analysis.filters import choose_filter as choose_filter
+    from neardup.clusters.settings import ClusterSettings as ClusterSettings
+    from neardup.errors import InputError as InputError
+    from neardup.errors import MissingExtra as MissingExtra
+    from neardup.errors import NeardupError as NeardupError
+    from neardup.errors import OutputError as OutputError
+    from neardup.errors import RecipeError as RecipeError
+    from neardup.errors import UsageError as UsageError
+    from neardup.errors import WorkError as WorkError
+    from neardup.model import Explanation as Explanation
+    from neardup.pipeline import dedup as dedup
+    from neardup.recipe import Recipe as Recipe
+    from neardup.result import Result as Result
+    from neardup.shingles import ShingleSettings as ShingleSettings
+    from neardup.single import resemblance as resemblance
+    from neardup.single import sketch as sketch
+    from neardup.sketches.minhash import MinHashSettings as MinHashSettings
+    from neardup.text.settings import TextSettings as TextSettings
+    from neardup.verify.settings import VerifySettings as VerifySettings
+
+# Importing numba and Arrow takes half a second, so each name is loaded when it is first used.
+_HOME = {
+    "ClusterSettings": "neardup.clusters.settings",
+    "Explanation": "neardup.model",
+    "Filter": "neardup.analysis.filters",
+    "InputError": "neardup.errors",
+    "MinHashSettings": "neardup.sketches.minhash",
+    "MissingExtra": "neardup.errors",
+    "NeardupError": "neardup.errors",
+    "OutputError": "neardup.errors",
+    "Recipe": "neardup.recipe",
+    "RecipeError": "neardup.errors",
+    "Result": "neardup.result",
+    "ShingleSettings": "neardup.shingles",
+    "TextSettings": "neardup.text.settings",
+    "UsageError": "neardup.errors",
+    "VerifySettings": "neardup.verify.settings",
+    "WorkError": "neardup.errors",
+    "choose_filter": "neardup.analysis.filters",
+    "dedup": "neardup.pipeline",
+    "resemblance": "neardup.single",
+    "sketch": "neardup.single",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'neardup' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

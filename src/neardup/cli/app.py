@@ -1,0 +1,72 @@
+"""The command group, and what happens to errors."""
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from neardup._version import __version__
+from neardup.errors import NeardupError
+
+_COMMANDS = {
+    "dedup": "Remove near-duplicates from a collection, with the evidence.",
+    "explain": "Say why documents of a finished run were kept or removed.",
+    "sample": "Make a small labelled collection to try things on.",
+}
+
+
+class Commands(click.Group):
+    """Loads a command's module when it is used, so that --help answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the table."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """From its module."""
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f"neardup.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """A slip of the finger gets a suggestion."""
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, _COMMANDS, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else f" Commands: {', '.join(_COMMANDS)}."
+            raise click.UsageError(f"There is no command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Without loading any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", message="neardup %(version)s")
+def cli() -> None:
+    """Find near-duplicate documents, prove it, and do something useful with it."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; errors become sentences on stderr and an exit code."""
+    try:
+        code: Any = cli.main(arguments, prog_name="neardup", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("Interrupted. The same command goes on where it stopped.", err=True)
+        sys.exit(130)
+    except NeardupError as error:
+        click.echo(f"neardup: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)

@@ -1,0 +1,42 @@
+"""neardup explain OUT ID…."""
+
+import json
+from pathlib import Path
+
+import click
+
+from neardup.errors import InputError, UsageError
+
+
+@click.command(no_args_is_help=True)
+@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
+    """Say why documents of a finished run in OUT were kept or removed."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    if not (out / "removed.parquet").exists():
+        raise InputError(f"{out} holds no finished run: there is no removed.parquet in it.")
+    removed, groups = pq.read_table(out / "removed.parquet"), pq.read_table(out / "groups.parquet")
+    for name in ids:
+        row = removed.filter(pc.field("id") == name).to_pylist()
+        member = groups.filter(pc.field("id") == name).to_pylist()
+        group = groups.filter(pc.field("group") == member[0]["group"])["id"].to_pylist() if member else [name]
+        if as_json:
+            facts = {"id": name, "kept": not row, **(row[0] if row else {}), "group": group}
+            click.echo(json.dumps(facts, ensure_ascii=False))
+        elif row:
+            r = row[0]
+            click.echo(
+                f"{name}: removed, {r['relation']} to {r['kept_id']}: resemblance {r['resemblance']:.4f} "
+                f"({r['measured']}), {r['removed_in_kept']:.1%} of it in the kept one, "
+                f"{r['kept_in_removed']:.1%} of the kept one in it; a group of {len(group)}."
+            )
+        elif member:
+            click.echo(f"{name}: kept, stands for {len(group) - 1}: {', '.join(g for g in group if g != name)}")
+        else:
+            click.echo(f"{name}: not removed and in no group (or not in the collection: only groups are listed in OUT).")
+    if not ids:
+        raise UsageError("name at least one id.")

@@ -1,0 +1,168 @@
+"""What a person sees while the command runs, and at its end. All of it on stderr."""
+
+import time
+from pathlib import Path
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from neardup.result import Result
+
+_TITLES = {
+    "sketch": "Reading and sketching",
+    "candidates": "Finding candidates",
+    "order": "Putting in keep order",
+    "verify": "Measuring candidates",
+    "decide": "Deciding",
+    "write": "Writing",
+}
+
+
+class _Rate(ProgressColumn):
+    """Documents and megabytes per second."""
+
+    def render(self, task: Task) -> Text:
+        elapsed = task.elapsed or 1e-9
+        documents, text = task.fields["documents"], task.fields["text"]
+        parts = [f"{documents:,} documents", f"{documents / elapsed:,.0f}/s"] if documents else []
+        if text:
+            parts.append(f"{text / elapsed / 1e6:,.0f} MB/s")
+        return Text(" · ".join(parts), style="cyan")
+
+
+class Talk:
+    """Progress bars on a terminal, sentences anywhere, nothing when quiet."""
+
+    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        self.console = Console(stderr=True, highlight=False)
+        self.quiet, self.verbose = quiet, verbose
+        self._bars = Progress(
+            TextColumn("{task.description:<22}"),
+            BarColumn(28),
+            _Rate(),
+            TimeRemainingColumn(compact=True),
+            console=self.console,
+            disable=quiet or not self.console.is_terminal,
+        )
+        self._task: int | None = None
+        self._step, self._since = "", 0.0
+
+    def __enter__(self) -> "Talk":
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bars.stop()
+
+    def begin(self, step: str, total: int) -> None:
+        """A new bar."""
+        self._step, self._since = step, time.perf_counter()
+        self._task = self._bars.add_task(_TITLES.get(step, step), total=total or None, documents=0, text=0)
+
+    def advance(self, done: int, documents: int, text: int) -> None:
+        """Move it."""
+        if self._task is not None and not self._bars.disable:
+            task = self._bars.tasks[self._task]
+            self._bars.update(
+                self._task,
+                advance=done,
+                documents=task.fields["documents"] + documents,
+                text=task.fields["text"] + text,
+            )
+
+    def end(self) -> None:
+        """Fill it."""
+        if self._task is not None:
+            task = self._bars.tasks[self._task]
+            total = task.total or 1
+            self._bars.update(self._task, total=total, completed=total)
+            if self.verbose and not self.console.is_terminal:
+                self.say(f"{_TITLES.get(self._step, self._step)}: {time.perf_counter() - self._since:.2f} s")
+            self._task = None
+
+    def say(self, sentence: str) -> None:
+        """A line of its own."""
+        if not self.quiet:
+            self.console.print(Text(sentence, style="dim"))
+
+
+def _bytes(n: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n < 1000 or unit == "GB":
+            return f"{n:,.0f} {unit}" if unit == "bytes" else f"{n:,.1f} {unit}"
+        n /= 1000
+    raise AssertionError
+
+
+def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose: bool) -> None:
+    """A few lines at the end: what went, what stays, how sure, where to look."""
+    console = Console(stderr=True, highlight=False)
+    counts, recipe = result.counts, result.recipe
+    total = max(1, counts["documents"])
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    table.add_row("documents", f"{counts['documents']:,}", _bytes(counts["text_bytes"]) + " of text")
+    table.add_row("[green]kept[/green]", f"{counts['kept']:,}", f"{counts['kept'] / total:.1%}")
+    table.add_row(
+        "[red]removed[/red]", f"{counts['removed']:,}",
+        f"{counts['removed'] / total:.1%}, {_bytes(counts['text_bytes_removed'])} of text",
+    )  # fmt: skip
+    for relation, number in counts["removed_by_relation"].items():
+        if number:
+            table.add_row(f"  {relation}", f"{number:,}", _RELATION[relation])
+    if counts["groups"]:
+        table.add_row("groups", f"{counts['groups']:,}", f"the largest has {counts['largest_group']:,} documents")
+    if counts["empty"]:
+        table.add_row("empty", f"{counts['empty']:,}", "no letters or digits; not compared, kept")
+    if counts["short"]:
+        table.add_row("short", f"{counts['short']:,}", f"fewer than {recipe.shingles.width} tokens; compared as a whole")
+    for kind, number in counts["skipped_by_kind"].items():
+        table.add_row("[yellow]skipped[/yellow]", f"{number:,}", f"{kind}; see skipped.parquet")
+    if counts["crowded"]:
+        table.add_row(
+            "[yellow]crowded[/yellow]", f"{counts['crowded']:,}",
+            f"compared with {recipe.clusters.crowd:,} of more candidates that share a feature; recall is lower there",
+        )  # fmt: skip
+    console.print()
+    console.print(table)
+    chance = recipe.filter.probability(recipe.verify.threshold)
+    how = {
+        "exact": "every removal measured exactly",
+        "sketch": f"estimated from {recipe.sketch.permutations} min-hashes",
+        "none": "not verified: documents that share a feature",
+    }[recipe.verify.method]
+    seconds = sum(s.seconds for s in result.steps)
+    console.print(
+        f"\n[dim]threshold {recipe.verify.threshold:g} · {recipe.sketch.k} features of {recipe.sketch.s} min-hashes find "
+        f"{chance:.1%} of pairs there · {how} · {seconds:.1f} s · recipe {recipe.id}[/dim]"
+    )
+    if verbose:
+        console.print(_curve(result))
+    if corpus:
+        console.print(f"[bold]{out / 'kept'}[/bold]  {'all documents, annotated' if annotate else 'the clean corpus'}")
+    console.print(f"[bold]{out / 'removed.parquet'}[/bold]  for every removed document the kept one and the numbers")
+    if counts["removed"]:
+        first = result.removed.column("id")[0].as_py()
+        console.print(f"[dim]neardup explain {out} {first!r}[/dim]", soft_wrap=True)
+
+
+_RELATION = {
+    "identical": "the same words",
+    "near": "resemblance at or above the threshold",
+    "contained": "all of it is in the kept one",
+    "contains": "all of the kept one is in it",
+}
+
+
+def _curve(result: Result) -> Table:
+    """The chance that a pair is found, by its resemblance."""
+    table = Table.grid(padding=(0, 1))
+    for x, p in result.recipe.filter.curve(21):
+        mark = " ← threshold" if abs(x - result.recipe.verify.threshold) < 0.025 else ""
+        table.add_row(f"{x:.2f}", "█" * round(p * 40), f"{p:.3%}{mark}", style="cyan" if mark else "dim")
+    return table

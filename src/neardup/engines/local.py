@@ -1,0 +1,222 @@
+"""The local engine: threads on this machine. Text streams; what stays in memory is a few dozen bytes per document.
+
+A runner thread reads a split, a pool of threads does the computing on its batches, and the runner takes the results
+in order: so one large file uses all cores just as many small ones do. Kernels, Arrow and the HTML parser let go of
+Python's lock while they work.
+"""
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict
+from pathlib import Path
+from threading import Event
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.atomic import appearing, write_error
+from neardup.clusters.keep import keep_columns
+from neardup.engines.steps import Steps
+from neardup.engines.work import Work
+from neardup.kernels import text as kernel
+from neardup.recipe import Recipe
+from neardup.sketches import artefact
+from neardup.sketches.minhash import MinHash
+from neardup.sources import format_of
+from neardup.sources.base import Documents, Problem, Problems, Split
+from neardup.text.batches import readable
+from neardup.verify.measure import Shelf
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Stopped(Exception):
+    """Another thread failed; this one gives up."""
+
+
+class LocalEngine:
+    """Runs the steps that read or write documents."""
+
+    def __init__(self, recipe: Recipe, splits: Sequence[Split], work: Work, steps: Steps, threads: int) -> None:
+        self.recipe, self.splits, self.work, self.steps = recipe, splits, work, steps
+        self.threads = threads
+        self.minhash = MinHash(recipe.text, recipe.shingles, recipe.sketch)
+        self._stop = Event()
+
+    def sketch(self, rules: Problems) -> tuple[artefact.Collection, list[Problem]]:
+        """Sketch every split that has no sketches yet."""
+        layout = artefact.schema(self.recipe.id, self.recipe.sketch, keep_columns(self.recipe.clusters.keep))
+        missing = [i for i in range(len(self.splits)) if not artefact.is_whole(self.work.sketches(i), self.recipe.id)]
+        done = sum(s.size for i, s in enumerate(self.splits) if i not in set(missing))
+        with self.steps.step("sketch", sum(s.size for s in self.splits)):
+            self.steps.advance(done)
+            self._each([lambda i=i: self._sketch_split(i, layout, rules) for i in missing])  # type: ignore[misc]
+        paths = [self.work.sketches(i) for i in range(len(self.splits))]
+        problems = []
+        for path in paths:
+            side = path.with_suffix(".problems.json")
+            if side.exists():
+                problems += [Problem(**p) for p in json.loads(side.read_text())]
+        return artefact.Collection(paths), problems
+
+    def _sketch_split(self, number: int, layout: pa.Schema, rules: Problems) -> None:
+        split = self.splits[number]
+        fields = split.file.fields
+        problems = Problems(rules.on_error, rules.max_document_bytes)
+
+        def sketch(documents: Documents) -> pa.RecordBatch:
+            text = readable(documents, self.recipe.text, fields.html)
+            made = self.minhash.sketch(text)
+            for i in np.flatnonzero(made.status == kernel.INVALID):
+                where = split.file.name if documents.id is None else documents.id[int(i)].as_py()
+                at = int(documents.positions[i]) if documents.id is None else None
+                problems.report(where, at, "not UTF-8", f"{text.sizes[i]:,} bytes of text", "Convert it to UTF-8")
+            return artefact.batch(layout, split.file.name, documents, fields.url, made, text.sizes)
+
+        def watched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            advanced = 0
+            for rows in batches:
+                text = int(np.asarray(rows.column("bytes")).sum())
+                step = min(text, split.size - advanced)
+                advanced += step
+                self.steps.advance(step, rows.num_rows, text)
+                yield rows
+            self.steps.advance(split.size - advanced)
+
+        path = self.work.sketches(number)
+        batches = self._ordered(format_of(split.file).read(split, problems), sketch)
+        artefact.write(path, layout, self._then_note(watched(batches), problems, path))
+
+    def _then_note(self, batches: Iterator[T], problems: Problems, path: Path) -> Iterator[T]:
+        """Pass the batches on; the problems met on the way are on disk before the sketches appear."""
+        yield from batches
+        side = path.with_suffix(".problems.json")
+        if problems.found:
+            with appearing(side) as draft:
+                draft.write_text(json.dumps([asdict(p) for p in problems.found]))
+        else:
+            side.unlink(missing_ok=True)
+
+    def shelve(self, shelf: Shelf, wanted: NDArray[np.int64], starts: NDArray[np.int64], rules: Problems) -> None:
+        """Read the text of these documents (ascending numbers) again and put their shingle sets on the shelf."""
+        regions: list[Callable[[], None]] = []
+        edges = np.searchsorted(wanted, starts)
+        descriptor = os.open(shelf.path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            for i in range(len(self.splits)):
+                rows = wanted[edges[i] : edges[i + 1]]
+                if len(rows):
+                    begin = shelf.end
+                    shelf.end += int(shelf.sizes[rows].sum())
+                    regions.append(
+                        lambda i=i, rows=rows, begin=begin: self._shelve_split(  # type: ignore[misc]
+                            i, rows, int(starts[i]), begin, descriptor, shelf, rules
+                        )
+                    )
+            self._each(regions)
+        except OSError as error:
+            raise write_error(shelf.path, error) from error
+        finally:
+            os.close(descriptor)
+
+    def _shelve_split(
+        self, number: int, rows: NDArray[np.int64], base: int, at: int, descriptor: int, shelf: Shelf, rules: Problems
+    ) -> None:
+        """One split's region of the shelf. Before, `sizes` holds upper bounds; afterwards, the sizes."""
+        split = self.splits[number]
+
+        def chosen() -> Iterator[tuple[Documents, NDArray[np.int64]]]:
+            seen = 0
+            for documents in format_of(split.file).read(split, Problems("skip", rules.max_document_bytes)):
+                low, high = np.searchsorted(rows, [base + seen, base + seen + len(documents)])
+                yield documents, rows[low:high] - (base + seen)
+                seen += len(documents)
+
+        def sets(batch: tuple[Documents, NDArray[np.int64]]) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+            documents, local = batch
+            if not len(local):
+                return np.empty(0, np.uint64), np.empty(0, np.int64), 0
+            few = _take(documents, local)
+            text = readable(few, self.recipe.text, split.file.fields.html)
+            made, sizes = self.minhash.shingle_sets(text, np.arange(len(local)))
+            return made, sizes, int(text.sizes.sum())
+
+        done = 0
+        for made, sizes, text in self._ordered(chosen(), sets):
+            part = rows[done : done + len(sizes)]
+            shelf.starts[part] = at + np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(sizes) else 0
+            shelf.sizes[part] = sizes
+            _write_all(descriptor, made, at * 8)
+            at += int(sizes.sum())
+            done += len(sizes)
+            self.steps.advance(0, len(sizes), text)
+        self.steps.advance(split.size)
+
+    def each_split(self, job: Callable[[int], None]) -> None:
+        """Run a job per split, on all threads."""
+        self._each([lambda i=i: job(i) for i in range(len(self.splits))])  # type: ignore[misc]
+
+    def _ordered(self, batches: Iterable[T], work: Callable[[T], R]) -> Iterator[R]:
+        """Work on batches in the pool and yield the results in order, with no more than a few batches in memory."""
+        pending: deque[Future[R]] = deque()
+        try:
+            for item in batches:
+                if self._stop.is_set():
+                    raise Stopped
+                pending.append(self._pool.submit(work, item))
+                if len(pending) > self.threads + 1:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def _each(self, jobs: Sequence[Callable[[], None]]) -> None:
+        """Run the jobs on as many threads as there are; the first failure stops the others and is raised."""
+        self._stop.clear()
+        with (
+            ThreadPoolExecutor(self.threads, "neardup-compute") as self._pool,
+            ThreadPoolExecutor(self.threads, "neardup-read") as runners,
+        ):
+            futures = [runners.submit(job) for job in jobs]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+            except BaseException:
+                self._stop.set()
+                for future in futures:
+                    future.cancel()
+                raise
+            failed = [f for f in futures if f.done() and not f.cancelled() and f.exception()]
+            if failed:
+                self._stop.set()
+                for future in futures:
+                    future.cancel()
+                wait(futures)
+        errors = [e for f in futures if not f.cancelled() and (e := f.exception())]
+        for error in sorted(errors, key=lambda e: isinstance(e, Stopped)):
+            raise error
+
+
+def _take(documents: Documents, rows: NDArray[np.int64]) -> Documents:
+    if len(rows) == len(documents):
+        return documents
+    return Documents(
+        text=documents.text.take(pa.array(rows)),
+        positions=documents.positions[rows],
+        html=None if documents.html is None else documents.html[rows],
+        charset=None if documents.charset is None else [documents.charset[int(i)] for i in rows],
+    )
+
+
+def _write_all(descriptor: int, values: NDArray[np.uint64], offset: int) -> None:
+    view = memoryview(values).cast("B") if len(values) else memoryview(b"")
+    while len(view):
+        written = os.pwrite(descriptor, view, offset)
+        view, offset = view[written:], offset + written

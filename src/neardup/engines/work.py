@@ -1,0 +1,118 @@
+"""The work folder. What a split gave appears there by renaming, so that a killed run goes on where it was.
+
+    plan.json            whose work this is: the recipe, the inputs, the splits
+    stdin.jsonl          what came on standard input
+    sketches/00000.arrow the sketches of split 0, …
+    measured.arrow       the pairs measured so far
+    shingles.u64         the shingle sets of documents that are being measured; not needed afterwards
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from neardup.atomic import appearing, write_error
+from neardup.errors import WorkError
+from neardup.recipe import Recipe
+from neardup.sources.base import Problems, Split
+
+
+class Work:
+    """A work folder that belongs to one recipe over one set of inputs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise write_error(folder, error) from error
+
+    def claim(self, recipe: Recipe, splits: Sequence[Split], problems: Problems) -> bool:
+        """Make the folder ours, or find that it is. True where earlier work is there; another run's is refused."""
+        mine = _plan(recipe, splits, problems)
+        path = self.folder / "plan.json"
+        if path.exists():
+            try:
+                theirs = json.loads(path.read_text())
+            except (ValueError, OSError) as error:
+                raise WorkError(f"{path}: cannot be read ({error}). Delete {self.folder} to start over.") from error
+            if theirs != mine:
+                raise WorkError(
+                    f"{self.folder} holds the work of another run: {_difference(theirs, mine)}. "
+                    "Choose another output folder, or start over with --fresh."
+                )
+            return True
+        with appearing(path) as draft:
+            draft.write_text(json.dumps(mine, indent=1))
+        return False
+
+    def sketches(self, split: int) -> Path:
+        """Of a split."""
+        return self.folder / "sketches" / f"{split:05d}.arrow"
+
+    @property
+    def measured(self) -> Path:
+        """The pairs measured so far."""
+        return self.folder / "measured.arrow"
+
+    @property
+    def shingles(self) -> Path:
+        """Shingle sets, as 64-bit integers one behind the other."""
+        return self.folder / "shingles.u64"
+
+
+def _plan(recipe: Recipe, splits: Sequence[Split], problems: Problems) -> dict[str, Any]:
+    files = {s.file.path: s.file for s in splits}
+    plan = {
+        "recipe": {"id": recipe.id, **recipe.to_dict()},
+        "inputs": [
+            {
+                "path": f.path,
+                "format": f.format,
+                "size": f.size,
+                "changed": f.changed,
+                "members": _digest(f.members),
+                "fields": asdict(f.fields),
+            }
+            for f in files.values()
+        ],
+        "splits": [[s.file.path, s.start, s.stop] for s in splits],
+        "on_error": problems.on_error,
+        "max_document_bytes": problems.max_document_bytes,
+    }
+    return json.loads(json.dumps(plan))  # type: ignore[no-any-return]
+
+
+def _digest(members: tuple[str, ...]) -> str:
+    import hashlib
+
+    return hashlib.sha256("\0".join(members).encode("utf-8", "surrogateescape")).hexdigest()[:16] if members else ""
+
+
+def _difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
+    """The first thing that differs, named."""
+    if theirs.get("recipe") != mine["recipe"]:
+        ours, other = mine["recipe"], theirs.get("recipe") or {}
+        for part, settings in ours.items():
+            if isinstance(settings, dict):
+                for key, value in settings.items():
+                    before = (other.get(part) or {}).get(key)
+                    if before != value:
+                        return f"its recipe has {part}.{key} = {before!r}, this one {value!r}"
+        return f"its recipe is {other.get('id')}, this one is {ours['id']}"
+    if theirs.get("inputs") != mine["inputs"]:
+        before = {f["path"]: f for f in theirs.get("inputs", [])}
+        now = {f["path"]: f for f in mine["inputs"]}
+        for path in before.keys() | now.keys():
+            if path not in now:
+                return f"its inputs have {path}, which is not given now"
+            if path not in before:
+                return f"{path} is not among its inputs"
+            for key in now[path]:
+                if before[path].get(key) != now[path][key]:
+                    return f"{path} has changed since ({key} was {before[path].get(key)!r}, is {now[path][key]!r})"
+        return "its inputs have another order"
+    keys = [k for k in mine if theirs.get(k) != mine[k]]
+    return f"its {keys[0].replace('_', '-')} was {theirs.get(keys[0])!r}, now {mine[keys[0]]!r}" if keys else "it differs"

@@ -1,0 +1,45 @@
+"""What can go wrong, as a tree. Every message says what, where, the numbers and the next move.
+
+    NeardupError
+    ├── UsageError        a choice that cannot work, or two that contradict each other     (exit code 2)
+    │   └── RecipeError   a recipe that cannot work, or artefacts of two recipes mixed
+    ├── InputError        a document, file or folder that cannot be read as asked
+    ├── WorkError         a work folder of another run, or one that is damaged
+    ├── OutputError       a result that cannot be written
+    └── MissingExtra      an optional part that is not installed; says the line that installs it
+"""
+
+
+class NeardupError(Exception):
+    """Root of all errors of this package."""
+
+    exit_code = 1
+
+
+class UsageError(NeardupError):
+    """A choice that cannot work, or two that contradict each other."""
+
+    exit_code = 2
+
+
+class RecipeError(UsageError):
+    """A recipe that cannot work, or artefacts of two recipes mixed."""
+
+
+class InputError(NeardupError):
+    """A document, file or folder that cannot be read as asked."""
+
+
+class WorkError(NeardupError):
+    """A work folder that belongs to another run, or is damaged."""
+
+
+class OutputError(NeardupError):
+    """A result that cannot be written."""
+
+
+class MissingExtra(NeardupError):
+    """An optional part that is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part; install it with: pip install 'neardup[{extra}]'")

@@ -1,0 +1,456 @@
+"""From the UTF-8 bytes of a document to its sketch: tokens, shingles, min-hashes, features.
+
+Everything on the way stands in this one file, because numba's cache does not notice an edit in another module.
+
+    tokenize          bytes → a 64-bit hash per token of the canonical sequence
+    identity          tokens → 128 bits that name the sequence
+    shingle           tokens → a 64-bit fingerprint per w consecutive tokens
+    number_repeats    a set of fingerprints → a multiset with occurrence numbers
+    minima            fingerprints → the minimum under each of P permutations
+    features          minima → k keys, each of s minima
+    sketch_documents  all of the above for every document of a batch
+    sort_distinct     fingerprints → sorted set
+    shingle_sets      the sorted shingle sets of chosen documents of a batch
+
+A batch is Arrow's own layout: `data` holds the bytes, document i is data[offsets[i]:offsets[i + 1]].
+
+What is proven and what is measured: a token hash, a shingle fingerprint and a feature are 64 bits of a mixing hash,
+not of a universal family; two different shingles agree with a probability of about 2^-59 (B - 1 is even, so swapped
+tokens cost a few bits). The permutations are linear, x → a·x + b mod 2^32 with odd a, on 32 bits of the mixed
+fingerprint (Broder, "Identifying and Filtering Near-Duplicate Documents", section 2: random linear transformations
+are likely to suffice); tests/statistics holds them to the binomial formula.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+WORDS, CHARS, LINES = 0, 1, 2
+"""Token kinds."""
+
+FINE, SHORT, EMPTY, INVALID = 0, 1, 2, 3
+"""What became of a document: INVALID is not UTF-8, SHORT has fewer tokens than a shingle and is one shingle."""
+
+_SEPARATOR, _WORD, _SINGLE, _MARK = 0, 1, 2, 3
+_NON_ASCII = np.uint8(255)
+_MARKS = 32  # canonical ordering looks at no more marks at once (Unicode's stream-safe text allows 30)
+
+_P = np.uint64(0x9E3779B97F4A7C15)
+_M1 = np.uint64(0xFF51AFD7ED558CCD)
+_M2 = np.uint64(0xC4CEB9FE1A85EC53)
+_M3 = np.uint64(0xD6E8FEB86659FD93)
+_BASE = np.uint64(0x5851F42D4C957F2D)
+_LINE = np.uint64(0x2545F4914F6CDD1D)
+_S33 = np.uint64(33)
+_S27, _S37, _S31 = np.uint64(27), np.uint64(37), np.uint64(31)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_LOW32 = np.uint64(0xFFFFFFFF)
+_U6, _U12, _U18 = np.uint32(6), np.uint32(12), np.uint32(18)
+_X3F = np.uint32(0x3F)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _mix(h: Any) -> Any:
+    h ^= h >> _S33
+    h *= _M1
+    h ^= h >> _S33
+    h *= _M2
+    return h ^ (h >> _S33)
+
+
+@njit(nogil=True, cache=True)
+def _decode(data: Any, i: int, stop: int) -> tuple[Any, int]:
+    """One code point of UTF-8 that is not ASCII, and the bytes it takes; 0 bytes where it is not well-formed."""
+    first = np.uint32(data[i])
+    nothing = np.uint32(0)
+    if first < 0xC2 or first > 0xF4:
+        return nothing, 0
+    length = 2 if first < 0xE0 else (3 if first < 0xF0 else 4)
+    if i + length > stop:
+        return nothing, 0
+    second = np.uint32(data[i + 1])
+    if second & np.uint32(0xC0) != 0x80:
+        return nothing, 0
+    if length == 2:
+        return (first & np.uint32(0x1F)) << _U6 | (second & _X3F), 2
+    third = np.uint32(data[i + 2])
+    if third & np.uint32(0xC0) != 0x80:
+        return nothing, 0
+    if length == 3:
+        code = (first & np.uint32(0x0F)) << _U12 | (second & _X3F) << _U6 | (third & _X3F)
+        if code < 0x800 or (code >= 0xD800 and code < 0xE000):
+            return nothing, 0
+        return code, 3
+    fourth = np.uint32(data[i + 3])
+    if fourth & np.uint32(0xC0) != 0x80:
+        return nothing, 0
+    code = (first & np.uint32(0x07)) << _U18 | (second & _X3F) << _U12 | (third & _X3F) << _U6 | (fourth & _X3F)
+    if code < 0x10000 or code > 0x10FFFF:
+        return nothing, 0
+    return code, 4
+
+
+@njit(nogil=True, cache=True)
+def tokenize(
+    data: Any, start: int, stop: int, kind: int, seed: Any, ascii: Any, page: Any, entry: Any, pool: Any, out: Any
+) -> int:
+    """Write the token hashes of data[start:stop] to `out`; their number, -1 where the bytes are not UTF-8, -2 where
+    `out` is too small: a few code points unfold to a whole sentence, so the bytes do not bound the tokens.
+
+    A token is a maximal run of letters, digits and the marks on them; in a script without spaces, and always with
+    CHARS, a letter with its marks. With LINES a token is all tokens of one line. Code points are folded first:
+    compatibility decomposition, full case folding, ignorable ones dropped, marks in canonical order.
+    """
+    n = 0
+    h = seed
+    inside = False  # a token has begun
+    single = False  # ... and takes no further letter
+    line, line_tokens = seed, 0
+    marks = np.empty(_MARKS, np.uint32)
+    marks_class = np.empty(_MARKS, np.uint32)
+    waiting = 0
+    i = start
+    while True:
+        end_of_text = i >= stop
+        ends_token = end_of_text
+        ends_line = end_of_text
+        mapped = 1
+        mapped_at = 0
+        code = np.uint32(0)
+        e = np.uint32(0)
+        if not end_of_text:
+            c = ascii[data[i]]
+            if c != _NON_ASCII:
+                if kind == WORDS and waiting == 0 and not single:  # the fast path: a run of plain letters
+                    while c != 0 and c != _NON_ASCII:
+                        h = (h ^ np.uint64(c)) * _P
+                        inside = True
+                        i += 1
+                        if i >= stop:
+                            break
+                        c = ascii[data[i]]
+                    if i >= stop or c == _NON_ASCII:
+                        continue
+                if c == 0:
+                    ends_token = True
+                    ends_line = data[i] == 10 or data[i] == 13
+                else:
+                    code = np.uint32(c)
+                    e = np.uint32(_WORD)
+                i += 1
+            else:
+                code, length = _decode(data, i, stop)
+                if length == 0:
+                    return -1
+                i += length
+                e = entry[np.int64(page[code >> np.uint32(8)]) * 256 + np.int64(code & np.uint32(255))]
+                if e >> np.uint32(10) != 0:
+                    mapped_at = np.int64(e >> np.uint32(10))
+                    mapped = np.int64(pool[mapped_at])
+        if ends_token:
+            mapped = 1
+            mapped_at = 0
+            e = np.uint32(_SEPARATOR)
+        for m in range(mapped):
+            if mapped_at != 0:
+                code = pool[mapped_at + 1 + m]
+                e = entry[np.int64(page[code >> np.uint32(8)]) * 256 + np.int64(code & np.uint32(255))]
+            cls = e & np.uint32(3)
+            if cls == _MARK:
+                ordering = (e >> np.uint32(2)) & np.uint32(255)
+                inside = True
+                if ordering != 0 and waiting < _MARKS:
+                    at = waiting
+                    while at > 0 and marks_class[at - 1] > ordering:
+                        marks[at] = marks[at - 1]
+                        marks_class[at] = marks_class[at - 1]
+                        at -= 1
+                    marks[at] = code
+                    marks_class[at] = ordering
+                    waiting += 1
+                    continue
+            for j in range(waiting):
+                h = (h ^ np.uint64(marks[j])) * _P
+            waiting = 0
+            if cls == _MARK:
+                h = (h ^ np.uint64(code)) * _P
+                continue
+            alone = cls == _SINGLE or (kind == CHARS and cls == _WORD)
+            if inside and (single or alone or cls == _SEPARATOR):
+                h = _mix(h)
+                if kind == LINES:
+                    line = (line ^ h) * _LINE
+                    line_tokens += 1
+                elif n == out.shape[0]:
+                    return -2
+                else:
+                    out[n] = h
+                    n += 1
+                inside = False
+                single = False
+                h = seed
+            if cls != _SEPARATOR:
+                h = (h ^ np.uint64(code)) * _P
+                inside = True
+                single = alone
+        if ends_line and line_tokens != 0:
+            if n == out.shape[0]:
+                return -2
+            out[n] = _mix(line)
+            n += 1
+            line, line_tokens = seed, 0
+        if end_of_text:
+            return n
+
+
+@njit(nogil=True, cache=True)
+def identity(tokens: Any, n: int, seed: Any) -> tuple[Any, Any]:
+    """128 bits that name a token sequence. Each half mixes xor, rotation and multiplication, so that the sequences
+    which collide under every polynomial hash modulo 2^64 (Thue-Morse words) do not collide here."""
+    a = seed ^ _M1
+    b = seed ^ _M2
+    for i in range(n):
+        t = tokens[i]
+        a ^= t
+        a = ((a << _S27) | (a >> _S37)) * _M3 + _LINE
+        b += t
+        b = (b ^ (b >> _S31)) * _M1
+    length = np.uint64(n)
+    return _mix(a ^ length), _mix(b + length * _P)
+
+
+@njit(nogil=True, cache=True)
+def shingle(tokens: Any, n: int, w: int, out: Any) -> int:
+    """Fingerprints of all runs of w tokens, rolling: F = Σ token[i + j] · B^(w - 1 - j) mod 2^64, then mixed.
+
+    Fewer than w tokens are one shingle of their own.
+    """
+    if n == 0:
+        return 0
+    f = _ZERO
+    if n < w:
+        for i in range(n):
+            f = f * _BASE + tokens[i]
+        out[0] = _mix(f + np.uint64(n))
+        return 1
+    outgoing = _ONE
+    for _ in range(w):
+        outgoing *= _BASE
+    for i in range(w):
+        f = f * _BASE + tokens[i]
+    out[0] = _mix(f)
+    for i in range(w, n):
+        f = f * _BASE + tokens[i] - tokens[i - w] * outgoing
+        out[i - w + 1] = _mix(f)
+    return n - w + 1
+
+
+@njit(nogil=True, cache=True)
+def sort_uniform(values: Any, n: int, spare: Any) -> None:
+    """Sort fingerprints in linear time: they are uniform, so their leading bits say where they belong.
+
+    Insertion finishes what is almost sorted. Where a place is crowded all the same, a comparison sort takes over.
+    """
+    if n < 32:
+        for i in range(1, n):
+            v = values[i]
+            j = i
+            while j > 0 and values[j - 1] > v:
+                values[j] = values[j - 1]
+                j -= 1
+            values[j] = v
+        return
+    bits = 1
+    while (1 << bits) < n and bits < 16:
+        bits += 1
+    shift = np.uint64(64 - bits)
+    begin = np.zeros((1 << bits) + 1, np.int64)
+    for i in range(n):
+        begin[np.int64(values[i] >> shift) + 1] += 1
+    crowded = False
+    for b in range(1 << bits):
+        if begin[b + 1] > 24 + 4 * (n >> bits):
+            crowded = True
+        begin[b + 1] += begin[b]
+    if crowded:
+        values[:n].sort()
+        return
+    for i in range(n):
+        b = np.int64(values[i] >> shift)
+        spare[begin[b]] = values[i]
+        begin[b] += 1
+    for i in range(n):
+        v = spare[i]
+        j = i
+        while j > 0 and values[j - 1] > v:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = v
+
+
+@njit(nogil=True, cache=True)
+def number_repeats(fingerprints: Any, n: int, spare: Any) -> None:
+    """Turn the list into Broder's multiset: the k-th occurrence of a shingle becomes an element of its own."""
+    sort_uniform(fingerprints, n, spare)
+    previous = _ZERO
+    occurrence = _ZERO
+    for i in range(n):
+        f = fingerprints[i]
+        occurrence = occurrence + _ONE if i > 0 and f == previous else _ZERO
+        previous = f
+        if occurrence != _ZERO:
+            fingerprints[i] = _mix(f + occurrence * _P)
+
+
+@njit(nogil=True, cache=True)
+def sort_distinct(fingerprints: Any, n: int, spare: Any) -> int:
+    """Sort in place and drop repeats; the number that stay."""
+    sort_uniform(fingerprints, n, spare)
+    kept = 0
+    for i in range(n):
+        if i == 0 or fingerprints[i] != fingerprints[kept - 1]:
+            fingerprints[kept] = fingerprints[i]
+            kept += 1
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def minima(fingerprints: Any, n: int, multiply: Any, add: Any, out: Any) -> None:
+    """out[p] = min over the fingerprints x of (multiply[p] · x + add[p]) mod 2^32. Four at a time: one load each."""
+    size = multiply.shape[0]
+    for p in range(size):
+        out[p] = np.uint32(0xFFFFFFFF)
+    i = 0
+    while i + 4 <= n:
+        x0 = np.uint32(fingerprints[i] & _LOW32)
+        x1 = np.uint32(fingerprints[i + 1] & _LOW32)
+        x2 = np.uint32(fingerprints[i + 2] & _LOW32)
+        x3 = np.uint32(fingerprints[i + 3] & _LOW32)
+        for p in range(size):
+            a, b = multiply[p], add[p]
+            v0 = np.uint32(a * x0 + b)
+            v1 = np.uint32(a * x1 + b)
+            v2 = np.uint32(a * x2 + b)
+            v3 = np.uint32(a * x3 + b)
+            out[p] = min(out[p], min(min(v0, v1), min(v2, v3)))
+        i += 4
+    while i < n:
+        x = np.uint32(fingerprints[i] & _LOW32)
+        for p in range(size):
+            v = np.uint32(multiply[p] * x + add[p])
+            out[p] = min(out[p], v)
+        i += 1
+
+
+@njit(nogil=True, cache=True)
+def features(smallest: Any, k: int, s: int, seed: Any, keys: Any) -> None:
+    """Broder, section 3: fingerprint each of k groups of s minima, the group's number included."""
+    for g in range(k):
+        h = seed + np.uint64(g + 1) * _P
+        for j in range(s):
+            h = (h ^ np.uint64(smallest[g * s + j])) * _M3
+            h ^= h >> _S31
+        keys[g] = _mix(h)
+
+
+@njit(nogil=True, cache=True)
+def sketch_documents(
+    data: Any,
+    offsets: Any,
+    kind: int,
+    w: int,
+    repeats: bool,
+    seed: Any,
+    tables: tuple[Any, Any, Any, Any],
+    multiply: Any,
+    add: Any,
+    k: int,
+    s: int,
+    status: Any,
+    tokens: Any,
+    identities: Any,
+    keys: Any,
+    samples: Any,
+) -> None:
+    """Sketch each document of a batch into row i of the output arrays.
+
+    `samples` keeps 8 bits of every minimum, mixed: enough to estimate the resemblance (b-bit min-wise hashing).
+    """
+    ascii, page, entry, pool = tables
+    longest = 0
+    documents = offsets.shape[0] - 1
+    for i in range(documents):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    token = np.empty(longest + 2, np.uint64)
+    fingerprint = np.empty(longest + 2, np.uint64)
+    smallest = np.empty(multiply.shape[0], np.uint32)
+    for i in range(documents):
+        n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token)
+        while n == -2:
+            token = np.empty(2 * token.shape[0], np.uint64)
+            fingerprint = np.empty(token.shape[0], np.uint64)
+            n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token)
+        if n <= 0:
+            status[i] = INVALID if n < 0 else EMPTY
+            tokens[i] = 0
+            continue
+        status[i] = SHORT if n < w else FINE
+        tokens[i] = n
+        identities[i, 0], identities[i, 1] = identity(token, n, seed)
+        m = shingle(token, n, w, fingerprint)
+        if repeats:
+            number_repeats(fingerprint, m, token)
+        minima(fingerprint, m, multiply, add, smallest)
+        features(smallest, k, s, seed, keys[i])
+        for p in range(smallest.shape[0]):
+            samples[i, p] = np.uint8((np.uint64(smallest[p]) * _P) >> np.uint64(56))
+
+
+@njit(nogil=True, cache=True)
+def shingle_sets(
+    data: Any,
+    offsets: Any,
+    chosen: Any,
+    kind: int,
+    w: int,
+    repeats: bool,
+    seed: Any,
+    tables: tuple[Any, Any, Any, Any],
+    sizes: Any,
+    out: Any,
+) -> int:
+    """Write the sorted shingle sets of the chosen documents one behind the other to `out`; their total size, or -1
+    where `out` is too small."""
+    ascii, page, entry, pool = tables
+    longest = 0
+    for c in range(chosen.shape[0]):
+        longest = max(longest, offsets[chosen[c] + 1] - offsets[chosen[c]])
+    token = np.empty(longest + 2, np.uint64)
+    total = 0
+    for c in range(chosen.shape[0]):
+        i = chosen[c]
+        n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token)
+        while n == -2:
+            token = np.empty(2 * token.shape[0], np.uint64)
+            n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token)
+        if total + n > out.shape[0]:
+            return -1
+        m = shingle(token, max(n, 0), w, out[total:])
+        if repeats:
+            number_repeats(out[total:], m, token)
+        m = sort_distinct(out[total:], m, token)
+        sizes[c] = m
+        total += m
+    return total
+
+
+def ascii_table() -> NDArray[np.uint8]:
+    """The folded byte of a letter or digit, 0 for what separates tokens, 255 for the bytes of longer sequences."""
+    table = np.zeros(256, np.uint8)
+    table[128:] = _NON_ASCII
+    for code in range(128):
+        if chr(code).isalnum():
+            table[code] = ord(chr(code).lower())
+    return table

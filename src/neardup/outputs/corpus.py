@@ -1,0 +1,53 @@
+"""The kept documents, in the format of the input: a file per split, under the input's name."""
+
+import os
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.atomic import appearing
+from neardup.sources import format_of
+from neardup.sources.base import Problems, Split
+
+
+def target(folder: Path, split: Split) -> Path:
+    """Where the kept part of a split goes: name.jsonl.gz, or name-00003-of-00012.jsonl.gz."""
+    name = PurePosixPath(split.file.name + (".parquet" if split.file.format == "memory" else ""))
+    if split.parts == 1 or split.file.members:
+        return folder / name
+    stem, dot, endings = name.name.partition(".")
+    return folder / name.with_name(f"{stem}-{split.part:05d}-of-{split.parts:05d}{dot}{endings}")
+
+
+def write_split(
+    folder: Path, split: Split, keep: NDArray[np.bool_], notes: pa.Table | None, rules: Problems, done: Path
+) -> None:
+    """Write the kept documents of a split. `done` is a mark that it was written; a split that has it is not redone."""
+    if done.exists():
+        return
+    path = target(folder, split)
+    problems = Problems("skip", rules.max_document_bytes)
+    if split.file.members:
+        _write_members(path, split, keep, problems, done.with_suffix(".files"))
+    else:
+        with appearing(path) as draft:
+            format_of(split.file).write(split, keep, draft, notes, problems)
+    done.parent.mkdir(parents=True, exist_ok=True)
+    done.touch()
+
+
+def _write_members(folder: Path, split: Split, keep: NDArray[np.bool_], problems: Problems, staging: Path) -> None:
+    """Splits of one folder share the target, so each of their files is moved into place by itself."""
+    with appearing(staging) as draft:
+        draft.mkdir(parents=True)
+        format_of(split.file).write(split, keep, draft, None, problems)
+    for root, _, names in os.walk(staging):
+        for name in names:
+            file = Path(root, name)
+            place = folder / file.relative_to(staging)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(file, place)
+    for root, _, _ in os.walk(staging, topdown=False):
+        os.rmdir(root)

@@ -1,0 +1,241 @@
+"""What `dedup` returns: Arrow tables that Polars, pandas and DuckDB take as they are, and a way to write them all.
+
+    result.kept            the kept documents, all columns untouched
+    result.removed         id, kept_id, relation, resemblance, containment both ways
+    result.groups          id, group, size, kept
+    result.explain(id)     why this one
+    result.write(path)     the same folder that the command writes
+"""
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from neardup._version import __version__
+from neardup.atomic import appearing
+from neardup.decide import Decision
+from neardup.engines.local import LocalEngine
+from neardup.engines.steps import Step
+from neardup.errors import UsageError
+from neardup.kernels import text as kernel
+from neardup.model import MEASURED, RELATIONS, SKIPPED, Explanation
+from neardup.outputs.corpus import write_split
+from neardup.outputs.evidence import group_members, groups_table, notes_table, removed_table
+from neardup.recipe import Recipe
+from neardup.sketches.artefact import Collection, hash_ids
+from neardup.sources import format_of
+from neardup.sources.base import Problem, Problems
+
+
+class Result:
+    """The outcome of a deduplication. The documents themselves are read again when they are asked for."""
+
+    def __init__(
+        self,
+        engine: LocalEngine,
+        collection: Collection,
+        decision: Decision,
+        problems: list[Problem],
+        rules: Problems,
+        said: list[str],
+        temporary: TemporaryDirectory[str] | None = None,
+    ) -> None:
+        self._engine, self._collection, self.decision = engine, collection, decision
+        self._problems, self._rules = problems, rules
+        self._temporary = temporary  # lives as long as the result does
+        self.said = said
+        """What was guessed and noticed on the way, in sentences."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """How it was done."""
+        return self._engine.recipe
+
+    @property
+    def steps(self) -> list[Step]:
+        """What each step cost."""
+        return self._engine.steps.done
+
+    @cached_property
+    def keep(self) -> NDArray[np.bool_]:
+        """For every document, in the order of the input, whether it is kept."""
+        mask = np.ones(len(self._collection), bool)
+        mask[self.decision.removed] = False
+        return mask
+
+    def kept_batches(self) -> Iterator[pa.RecordBatch]:
+        """The kept documents, without holding all of them in memory."""
+        for number, split in enumerate(self._engine.splits):
+            at = int(self._collection.starts[number])
+            problems = Problems("skip", self._rules.max_document_bytes)
+            for batch in format_of(split.file).table(split, problems):
+                yield batch.filter(pa.array(self.keep[at : at + batch.num_rows]))
+                at += batch.num_rows
+
+    @cached_property
+    def kept(self) -> pa.Table:
+        """The kept documents with all their columns."""
+        tables = [pa.Table.from_batches([b]) for b in self.kept_batches()]
+        return pa.concat_tables(tables, promote_options="permissive").combine_chunks() if tables else pa.table({})
+
+    @cached_property
+    def removed(self) -> pa.Table:
+        """The removed documents, each with the kept one and the measured numbers."""
+        return removed_table(self._collection, self.decision)
+
+    @cached_property
+    def groups(self) -> pa.Table:
+        """The documents of groups of two or more."""
+        return groups_table(self._collection, self.decision)
+
+    @cached_property
+    def skipped(self) -> pa.Table:
+        """What could not be read or compared, with the reason."""
+        rows = [asdict(p) for p in self._problems]
+        return pa.Table.from_pylist(rows, schema=SKIPPED)
+
+    @cached_property
+    def counts(self) -> dict[str, Any]:
+        """Counts of everything."""
+        status = self._collection.numbers("status")
+        sizes = self._collection.numbers("bytes")
+        removed = self.decision.removed
+        relations = {name: int((self.decision.relation == i).sum()) for i, name in enumerate(RELATIONS)}
+        _, _, members = group_members(self.decision)
+        groups = len(np.unique(self.decision.kept_for))
+        return {
+            "documents": len(status),
+            "kept": int(self.keep.sum()),
+            "removed": len(removed),
+            "removed_by_relation": relations,
+            "groups": groups,
+            "largest_group": int(members.max()) if len(members) else 1,
+            "text_bytes": int(sizes.sum()),
+            "text_bytes_removed": int(sizes[removed].sum()),
+            "empty": int((status == kernel.EMPTY).sum()),
+            "short": int((status == kernel.SHORT).sum()),
+            "skipped": len(self._problems),
+            "skipped_by_kind": dict(sorted(Counter(p.kind for p in self._problems).items())),
+            "candidates": self.decision.candidates,
+            "pairs_measured": self.decision.pairs,
+            "rounds": self.decision.rounds,
+            "crowded": self.decision.crowded,
+        }
+
+    def explain(self, id: str) -> Explanation:
+        """Why a document was kept or removed."""
+        wanted = hash_ids(pa.array([id], pa.string()))[0]
+        places = np.flatnonzero(self._collection.numbers("id_hash") == wanted)
+        found = [int(p) for p in places if self._collection.any_order("id", np.array([p]))[0].as_py() == id]
+        if not found:
+            raise UsageError(f"there is no document {id!r}; ids look like {self._examples()}.")
+        place = found[0]
+        decision = self.decision
+        at = int(np.searchsorted(decision.removed, place))
+        gone = at < len(decision.removed) and decision.removed[at] == place
+        kept = int(decision.kept_for[at]) if gone else place
+        members = np.concatenate([[kept], decision.removed[decision.kept_for == kept]]).astype(np.int64)
+        names = tuple(self._collection.any_order("id", members).to_pylist())
+        return Explanation(
+            id=id,
+            kept=not gone,
+            kept_id=names[0],
+            relation=RELATIONS[decision.relation[at]] if gone else None,
+            resemblance=float(decision.resemblance[at]) if gone else None,
+            removed_in_kept=float(decision.removed_in_kept[at]) if gone else None,
+            kept_in_removed=float(decision.kept_in_removed[at]) if gone else None,
+            measured=MEASURED[decision.measured[at]] if gone else None,
+            group=names,
+        )
+
+    def _examples(self) -> str:
+        few = self._collection.values("id", np.arange(min(3, len(self._collection)), dtype=np.int64))
+        return ", ".join(repr(x) for x in few.to_pylist()) or "nothing: there are no documents"
+
+    def run(self) -> dict[str, Any]:
+        """What run.json holds."""
+        recipe = self.recipe
+        files = {s.file.path: s.file for s in self._engine.splits}
+        return {
+            "neardup": __version__,
+            "recipe": {"id": recipe.id, **recipe.to_dict()},
+            "filter": {
+                "k": recipe.sketch.k,
+                "s": recipe.sketch.s,
+                "permutations": recipe.sketch.permutations,
+                "probability_at_threshold": recipe.filter.probability(recipe.verify.threshold),
+                "curve": [[x, round(p, 6)] for x, p in recipe.filter.curve(41)],
+            },
+            "counts": self.counts,
+            "inputs": [
+                {"path": f.path, "format": f.format, "bytes": f.size, "fields": asdict(f.fields)} for f in files.values()
+            ],
+            "said": self.said,
+            "threads": self._engine.threads,
+            "steps": self._engine.steps.to_list(),
+        }
+
+    def write(self, path: str | Path, *, annotate: bool = False, corpus: bool = True) -> None:
+        """Write OUT/kept, removed.parquet, groups.parquet, skipped.parquet (where something was) and run.json.
+
+        annotate: OUT/kept holds every document, with columns that say what was found. corpus=False: no OUT/kept.
+        run.json appears last: where it is, everything else is whole.
+        """
+        out = Path(path)
+        if annotate and corpus:
+            self._check_annotate()
+        with appearing(out / "removed.parquet") as draft:
+            pq.write_table(self.removed, draft, compression="zstd")
+        with appearing(out / "groups.parquet") as draft:
+            pq.write_table(self.groups, draft, compression="zstd")
+        if self._problems:
+            with appearing(out / "skipped.parquet") as draft:
+                pq.write_table(self.skipped, draft, compression="zstd")
+        if corpus:
+            self._write_corpus(out, annotate)
+        with appearing(out / "run.json") as draft:
+            draft.write_text(json.dumps(self.run(), indent=1, ensure_ascii=False) + "\n")
+
+    def _check_annotate(self) -> None:
+        for file in {s.file for s in self._engine.splits}:
+            if not format_of(file).tabular:
+                raise UsageError(
+                    f"{file.name}: --annotate adds columns, and the format {file.format!r} has none. "
+                    "Leave it away: groups.parquet has the same facts by id."
+                )
+
+    def _write_corpus(self, out: Path, annotate: bool) -> None:
+        marks = self._engine.work.folder / "kept"
+        signature = sha256(self.keep.tobytes() + bytes([annotate]) + str(out.resolve()).encode()).hexdigest()
+        stamp = marks / "signature"
+        if not stamp.exists() or stamp.read_text() != signature:
+            shutil.rmtree(marks, ignore_errors=True)
+            shutil.rmtree(out / "kept", ignore_errors=True)
+            with appearing(stamp) as draft:
+                draft.write_text(signature)
+        (out / "kept").mkdir(parents=True, exist_ok=True)
+        starts = self._collection.starts
+        splits = self._engine.splits
+
+        def write(i: int) -> None:
+            start, stop = int(starts[i]), int(starts[i + 1])
+            notes = notes_table(self._collection, self.decision, start, stop) if annotate else None
+            keep = np.ones(stop - start, bool) if annotate else self.keep[start:stop]
+            mark = marks / f"{i:05d}.done"
+            write_split(out / "kept", splits[i], keep, notes, self._rules, mark)
+            self._engine.steps.advance(splits[i].size, int(keep.sum()), 0)
+
+        with self._engine.steps.step("write", sum(s.size for s in splits)):
+            self._engine.each_split(write)

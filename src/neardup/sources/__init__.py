@@ -1,0 +1,40 @@
+"""Where documents come from, and where the kept ones go back to.
+
+    discover        files, folders, globs and URLs → input files
+    fields          which columns are the text, the id, the address
+    base            Fields, InputFile, Split, Documents, Problems; Format: splits, read, table, write
+    parquet         Apache Parquet
+    jsonl           JSON Lines, kept byte for byte
+    csv             CSV, TSV
+    lines           a line of a text file is a document
+    folder          a file is a document: text files, HTML pages
+    warc            WARC and WET files; warc_records frames them
+    table           tables and lists in memory
+    linewise        files of lines: byte ranges, blocks, line numbers
+    compression     .gz .zst .bz2 .xz
+    files           opening files, here or far away
+
+`FORMATS` has one instance of each format by its name; `format_of` is the one that reads an input file.
+"""
+
+from neardup.sources.base import Documents, Fields, Format, InputFile, Problem, Problems, Split
+from neardup.sources.discover import Inputs, discover
+from neardup.sources.fields import choose
+from neardup.sources.formats import FORMATS, format_of
+from neardup.sources.table import from_object
+
+__all__ = [
+    "FORMATS",
+    "Documents",
+    "Fields",
+    "Format",
+    "InputFile",
+    "Inputs",
+    "Problem",
+    "Problems",
+    "Split",
+    "choose",
+    "discover",
+    "format_of",
+    "from_object",
+]

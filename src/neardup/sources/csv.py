@@ -1,0 +1,272 @@
+"""CSV and TSV with a header. Values are read as the bytes they are: no nulls, no types are guessed.
+
+A quoted value may contain line ends, so that a file cannot be entered in the middle: it is one split. Columns that
+the keep policy asks for come as numbers where all of their values in the batch are numbers (empty ones are null then),
+else as strings. What is written has the same values and the same delimiter; quotes are set where they are needed, which
+need not be where they were.
+
+Positions are numbers of rows after the header, from 1; rows with too few or too many values are counted, and reported.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+from numpy.typing import NDArray
+
+from neardup.errors import InputError, UsageError
+from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.compression import compression_of, create, open_plain
+
+_ROWS_AT_ONCE = 65536
+
+
+def _delimiter(file: InputFile) -> str:
+    return "\t" if compression_of(file.name)[1].lower().endswith((".tsv", ".tab")) else ","
+
+
+class _Rows:
+    """The rows of a file from the start, in batches of about BATCH_BYTES, with those that have the wrong width."""
+
+    def __init__(self, file: InputFile, names: list[str], block_bytes: int) -> None:
+        self._file = file
+        self.wrong: list[tuple[int, str]] = []
+        """Row (from 1, without the header) and what is wrong with it, since they were last taken."""
+        self._stream = open_plain(file.path, file.compression, file.name)
+        self._reader = pacsv.open_csv(
+            self._stream,
+            read_options=pacsv.ReadOptions(
+                use_threads=False, block_size=block_bytes, column_names=names, skip_rows_after_names=1
+            ),
+            parse_options=pacsv.ParseOptions(
+                delimiter=_delimiter(file), newlines_in_values=True, invalid_row_handler=self._wrong_width
+            ),
+            convert_options=pacsv.ConvertOptions(
+                column_types={name: pa.large_binary() for name in names},
+                null_values=[],
+                strings_can_be_null=False,
+                quoted_strings_can_be_null=False,
+                check_utf8=False,
+            ),
+        )
+
+    def _wrong_width(self, row: pacsv.InvalidRow) -> str:
+        self.wrong.append((row.number - 1, f"it has {row.actual_columns} values, the header {row.expected_columns}"))
+        return "skip"
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        while True:
+            try:
+                yield self._reader.read_next_batch()
+            except StopIteration:
+                return
+
+    def close(self) -> None:
+        self._reader.close()
+        self._stream.close()
+
+
+class Csv(Format):
+    """Comma-separated and tab-separated values."""
+
+    name = "csv"
+    suffixes = (".csv", ".tsv", ".tab")
+    tabular = True
+
+    def columns(self, file: InputFile) -> dict[str, str]:
+        """The header's names; all are text, whatever they look like."""
+        return dict.fromkeys(_header(file), "text")
+
+    def splits(self, file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
+        """One, whatever the size."""
+        return [Split(file, 0, file.size, file.size)]
+
+    def _batches(self, split: Split, problems: Problems) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
+        """Rows with their numbers. Where a row is longer than what is read at once, begins again and reads more."""
+        file, limit = split.file, problems.max_document_bytes
+        names = _header(file)
+        if not names:
+            return
+        block, done, row = 2 * BATCH_BYTES, 0, 1
+        while True:
+            rows = _Rows(file, names, block)
+            try:
+                seen = 0
+                for batch in rows:
+                    fresh = batch.slice(max(0, min(batch.num_rows, done - seen)))
+                    seen += batch.num_rows
+                    if fresh.num_rows or rows.wrong:
+                        wrong = [(number, what) for number, what in rows.wrong if number >= row]
+                        rows.wrong = []
+                        positions, row = _numbers(row, fresh.num_rows, [number for number, _ in wrong])
+                        for number, what in wrong:
+                            problems.report(file.name, number, "wrong number of values", what)
+                        done += fresh.num_rows
+                        yield from _in_size(fresh, positions, file, problems)
+                for number, what in rows.wrong:
+                    if number >= row:
+                        problems.report(file.name, number, "wrong number of values", what)
+                return
+            except pa.ArrowInvalid as error:
+                if "straddling" not in str(error):
+                    raise InputError(f"{file.name}: not CSV after row {row - 1} ({error}).") from error
+                if block > limit:
+                    raise InputError(
+                        f"{file.name}: a row after row {row - 1} is longer than {limit:,} bytes. Is a quotation mark "
+                        "left open there? Or raise --max-document-bytes."
+                    ) from error
+                block *= 4
+            finally:
+                rows.close()
+
+    def read(self, split: Split, problems: Problems) -> Iterator[Documents]:
+        """Text as bytes."""
+        fields = split.file.fields
+        extra = dict.fromkeys(c for c in (*fields.columns, fields.url) if c is not None)
+        for batch, positions in self._batches(split, problems):
+            yield Documents(
+                text=batch.column(fields.text),
+                positions=positions,
+                id=_strings(batch.column(fields.id)) if fields.id is not None else None,
+                columns={
+                    name: _strings(batch.column(name)) if name == fields.url else _numbers_or_strings(batch.column(name))
+                    for name in extra
+                },
+            )
+
+    def table(self, split: Split, problems: Problems) -> Iterator[pa.RecordBatch]:
+        """All columns, as strings; bytes that are not UTF-8 are shown as U+FFFD."""
+        for batch, _ in self._batches(split, problems):
+            yield pa.RecordBatch.from_arrays([_strings(c) for c in batch.columns], names=batch.schema.names)
+
+    def write(
+        self, split: Split, keep: NDArray[np.bool_], target: Path, notes: pa.Table | None, problems: Problems
+    ) -> None:
+        """The header and the kept rows."""
+        file = split.file
+        names, delimiter = _header(file), _delimiter(file)
+        added = notes.column_names if notes is not None else []
+        clash = [name for name in added if name in names]
+        if clash:
+            raise UsageError(
+                f"{file.name}: there is a column {clash[0]!r} already, and notes are to be written under that name. "
+                "Rename the column, or write without notes."
+            )
+        at = 0
+        with create(target, file.compression) as out:
+            header = [pa.array([name.encode()], pa.large_binary()) for name in [*names, *added]]
+            out.write(_rows(header, delimiter))
+            for batch, _ in self._batches(split, problems):
+                columns = list(batch.columns)
+                if notes is not None:
+                    part = notes.slice(at, batch.num_rows)
+                    columns += [_as_values(part.column(name)) for name in added]
+                mask = pa.array(keep[at : at + batch.num_rows])
+                at += batch.num_rows
+                out.write(_rows([column.filter(mask) for column in columns], delimiter))
+
+
+def _header(file: InputFile) -> list[str]:
+    """The names of the columns; none if the file is empty."""
+    with open_plain(file.path, file.compression, file.name) as stream:
+        head = stream.read(1 << 20)
+    if not head.strip(b"\r\n\xef\xbb\xbf"):
+        return []
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{file.name}: this is UTF-16, not UTF-8. Convert it first: iconv -f UTF-16 -t UTF-8")
+    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
+    try:
+        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(file)))
+    except csv.Error as error:
+        raise InputError(f"{file.name}: its header cannot be read ({error}).") from error
+    doubled = [name for name, count in Counter(names).items() if count > 1]
+    if doubled:
+        raise InputError(f"{file.name}: the header names the column {doubled[0]!r} twice. Rename one of them.")
+    return names
+
+
+def _numbers(first: int, count: int, wrong: list[int]) -> tuple[NDArray[np.int64], int]:
+    """The numbers of `count` rows from `first` on if those in `wrong` are not among them, and the next number."""
+    end = first + count + len(wrong)
+    while True:
+        inside = sum(1 for number in wrong if number < end)
+        if end == first + count + inside:
+            break
+        end = first + count + inside
+    numbers = np.setdiff1d(np.arange(first, end, dtype=np.int64), np.array(wrong, dtype=np.int64), assume_unique=True)
+    return numbers[:count], end
+
+
+def _in_size(
+    batch: pa.RecordBatch, positions: NDArray[np.int64], file: InputFile, problems: Problems
+) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
+    """Without the rows that are too long, in parts of about BATCH_BYTES."""
+    limit = problems.max_document_bytes
+    text = file.fields.text
+    if text is not None and batch.nbytes > limit:
+        lengths = np.asarray(pc.binary_length(batch.column(text)))
+        for at in np.flatnonzero(lengths > limit):
+            detail = f"the text has {lengths[at]:,} bytes, more than {limit:,}"
+            problems.report(file.name, int(positions[at]), "too long", detail, "Raise --max-document-bytes")
+        batch, positions = batch.filter(pa.array(lengths <= limit)), positions[lengths <= limit]
+    rows = max(1, min(_ROWS_AT_ONCE, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes)))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows), positions[start : start + rows]
+
+
+def _strings(column: pa.Array) -> pa.Array:
+    try:
+        return column.cast(pa.large_string()).cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([value.decode("utf-8", "replace") for value in column.to_pylist()], pa.string())
+
+
+def _numbers_or_strings(column: pa.Array) -> pa.Array:
+    strings = _strings(column)
+    present = pc.if_else(pc.equal(strings, ""), pa.scalar(None, pa.string()), strings)
+    if present.null_count == len(present):
+        return strings
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            return present.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return strings
+
+
+def _as_values(column: pa.ChunkedArray) -> pa.Array:
+    """A column of notes as it is written: empty where null."""
+    array = column.cast(pa.string()).combine_chunks()
+    array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    return array.fill_null("").cast(pa.large_binary())
+
+
+def _rows(columns: list[pa.Array], delimiter: str) -> bytes:
+    """Rows as they are written, values in quotes where they must be."""
+    if not len(columns[0]):
+        return b""
+    values = [_quoted(column, delimiter, alone=len(columns) == 1) for column in columns]
+    separator = pa.scalar(delimiter.encode(), pa.large_binary())
+    rows = pc.binary_join_element_wise(*values, separator) if len(values) > 1 else values[0]
+    ended = pc.binary_join_element_wise(rows, pa.scalar(b"\n", pa.large_binary()), pa.scalar(b"", pa.large_binary()))
+    _, offsets, data = ended.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int64)
+    return bytes(memoryview(data)[bounds[ended.offset] : bounds[ended.offset + len(ended)]])
+
+
+def _quoted(column: pa.Array, delimiter: str, *, alone: bool) -> pa.Array:
+    special = "[" + delimiter + "\"\r\n]"
+    needs = pc.match_substring_regex(column, special)
+    if alone:  # a row of one empty value would be a blank line, which readers pass over
+        needs = pc.or_(needs, pc.equal(pc.binary_length(column), 0))
+    if not pc.any(needs).as_py():
+        return column
+    mark, nothing = pa.scalar(b'"', pa.large_binary()), pa.scalar(b"", pa.large_binary())
+    doubled = pc.replace_substring(column, b'"', b'""')
+    return pc.if_else(needs, pc.binary_join_element_wise(mark, doubled, mark, nothing), column)

@@ -1,0 +1,280 @@
+"""Finding the input files: files, folders, globs and URLs, in any mixture.
+
+Tables are an input file each. Text files and HTML pages, which are a document each, are taken together: all those of
+a folder are one input file with many members.
+
+Names are relative to what was given: to the folder, or to the part of a glob before its first wildcard. Where two
+inputs would get the same name, both are prefixed with the name of the folder they were found in.
+"""
+
+import os
+import posixpath
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from glob import has_magic, iglob
+from pathlib import Path
+from typing import Any
+
+from neardup.errors import InputError, UsageError
+from neardup.sources.base import InputFile
+from neardup.sources.compression import ENDINGS, compression_of
+from neardup.sources.files import filesystem, is_remote
+from neardup.sources.folder import Folder
+from neardup.sources.formats import FORMATS, SUFFIXES, named, told_by
+from neardup.sources.warc import refuse_arc
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What was found."""
+
+    files: tuple[InputFile, ...]
+    passed_over: tuple[str, ...] = ()
+    """Files in folders whose suffix no format knows, by name."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A file, before anything is decided about it."""
+
+    path: str
+    base: str
+    """The folder that it was found in, or under."""
+    name: str
+    """Relative to `base`, with forward slashes."""
+    size: int
+    changed: float
+    asked_for: bool
+    """Given by name, and not met in a folder or by a glob."""
+
+
+def discover(inputs: Sequence[str | Path], *, format: str | None = None) -> Inputs:
+    """The input files that these paths, globs and URLs name. `format` is taken for all of them, whatever their names."""
+    if format is not None:
+        named(format)
+    if not inputs:
+        raise UsageError("no input given: name files, folders, globs or URLs")
+    found: list[_Found] = []
+    for given in inputs:
+        place = os.fspath(given)
+        met = _remote(place) if is_remote(place) else _local(place)
+        if not met:
+            raise InputError(f"{place}: {'no file fits' if has_magic(place) else 'there are no files in it'}.")
+        found += met
+    _refuse_twice(found)
+    passed_over: list[str] = []
+    known: list[tuple[_Found, str]] = []
+    for file in found:
+        kind = _format(file, format)
+        if kind is None:
+            passed_over.append(file.name)
+        else:
+            known.append((file, kind))
+    if not known:
+        raise InputError(
+            f"{', '.join(map(str, inputs))}: no input found among {len(passed_over):,} files "
+            f"({_counted(passed_over)}). {_known_suffixes()}"
+        )
+    return Inputs(tuple(_distinct(_assembled(known))), tuple(passed_over))
+
+
+def _local(place: str) -> list[_Found]:
+    if os.path.isdir(place):
+        return _walk(place, place)
+    if os.path.exists(place):
+        return [_stat(place, os.path.dirname(place), asked_for=True)]
+    if not has_magic(place):
+        raise InputError(f"{place}: there is no such file or folder.{_near(place)}")
+    base = _before_wildcards(place)
+    met: list[_Found] = []
+    for path in sorted(iglob(place, recursive=True)):
+        if os.path.isdir(path):
+            # `**` itself walks through folders; other wildcards mean the folders that they fit.
+            met += [] if "**" in place else _walk(path, base)
+        else:
+            met.append(_stat(path, base))
+    return met
+
+
+def _walk(folder: str, base: str) -> list[_Found]:
+    met: list[_Found] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        met += [_stat(os.path.join(parent, name), base) for name in names if not name.startswith(".")]
+    return sorted(met, key=lambda file: file.name)
+
+
+def _stat(path: str, base: str, *, asked_for: bool = False) -> _Found:
+    try:
+        stat = os.stat(path)
+        size, changed = stat.st_size, stat.st_mtime
+    except OSError as error:  # a dangling link
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    name = os.path.relpath(path, base or ".").replace(os.sep, "/")
+    return _Found(path, base, name, size, changed, asked_for)
+
+
+def _before_wildcards(place: str) -> str:
+    parts = place.replace(os.sep, "/").split("/")
+    fixed = next(at for at, part in enumerate(parts) if has_magic(part))
+    return "/".join(parts[:fixed]) or ("/" if place.startswith("/") else "")
+
+
+def _near(place: str) -> str:
+    """The files beside it, if there are few."""
+    folder = os.path.dirname(place) or "."
+    if not os.path.isdir(folder):
+        return f" There is no folder {folder} either."
+    beside = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    return f" In {folder} there are {', '.join(beside)}." if 0 < len(beside) <= 10 else ""
+
+
+def _remote(place: str) -> list[_Found]:
+    filesystem_, path = filesystem(place)
+    far: Any = filesystem_
+    try:
+        if has_magic(path) and not (place.startswith(("http://", "https://")) and "?" in path and "*" not in path):
+            base = _before_wildcards(path)
+            listed = far.glob(path, detail=True)
+        elif told_by(place)[0] is None and far.isdir(path):
+            base = path.rstrip("/")
+            listed = far.find(path, detail=True)
+        else:
+            return [_far(far, far.info(path), path, posixpath.dirname(path), asked_for=True)]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{place}: cannot be read ({error or type(error).__name__}).") from error
+    except Exception as error:  # each protocol raises its own package's errors
+        raise InputError(f"{place}: cannot be read ({type(error).__name__}: {error}).") from error
+    files = [(where, info) for where, info in sorted(listed.items()) if info.get("type", "file") == "file"]
+    met = [_far(far, info, where, base) for where, info in files]
+    return [file for file in met if not any(part.startswith(".") for part in file.name.split("/"))]
+
+
+def _far(far: Any, info: dict[str, Any], path: str, base: str, *, asked_for: bool = False) -> _Found:
+    changed = info.get("mtime") or info.get("LastModified") or info.get("created") or 0.0
+    stamp = float(changed.timestamp()) if hasattr(changed, "timestamp") else 0.0
+    name = path[len(base) :].lstrip("/") if path.startswith(base) else posixpath.basename(path)
+    return _Found(far.unstrip_protocol(path), far.unstrip_protocol(base), name, info.get("size") or 0, stamp, asked_for)
+
+
+def _refuse_twice(found: Iterable[_Found]) -> None:
+    seen: set[str] = set()
+    for file in found:
+        place = file.path if is_remote(file.path) else os.path.realpath(file.path)
+        if place in seen:
+            raise UsageError(f"{file.path}: is given twice; every document in it would be found to be a duplicate")
+        seen.add(place)
+
+
+def _format(file: _Found, asked: str | None) -> str | None:
+    """The format's name; None for a file in a folder that is passed over."""
+    told, _ = told_by(file.name)
+    if asked is not None:
+        return asked
+    if fnmatch(compression_of(file.name)[1].lower(), "*.arc") and file.asked_for:
+        raise refuse_arc(file.name)
+    if told is None and file.asked_for:
+        raise InputError(f"{file.path}: its name does not tell its format. {_known_suffixes()}")
+    return told
+
+
+def _known_suffixes() -> str:
+    return (
+        f"Known are {' '.join(SUFFIXES)}, also with {' '.join(ENDINGS)}; "
+        f"or say what they are with --format ({', '.join(FORMATS)})."
+    )
+
+
+def _suffix(name: str) -> str:
+    return "".join(Path(name).suffixes[-2:]) if compression_of(name)[0] else Path(name).suffix or "no suffix"
+
+
+def _counted(names: list[str]) -> str:
+    return ", ".join(f"{count:,} {suffix}" for suffix, count in Counter(map(_suffix, names)).most_common(5))
+
+
+def _assembled(known: list[tuple[_Found, str]]) -> list[tuple[InputFile, str]]:
+    """Input files with the folder they were found in. Files that are one document each are put together."""
+    together: defaultdict[tuple[str, str], list[_Found]] = defaultdict(list)
+    order: list[tuple[InputFile, str] | tuple[str, str]] = []
+    for file, kind in known:
+        if isinstance(FORMATS[kind], Folder):
+            key = (file.base, kind)
+            if key not in together:
+                order.append(key)
+            together[key].append(file)
+        else:
+            _, compression = told_by(file.name)
+            if kind == "parquet":
+                compression = None
+            order.append((InputFile(file.path, file.name, kind, compression, file.size, file.changed), file.base))
+    assembled: list[tuple[InputFile, str]] = []
+    for entry in order:
+        if isinstance(entry[0], InputFile):
+            assembled.append((entry[0], entry[1]))
+            continue
+        base, kind = entry
+        members = together[base, kind]
+        whole = InputFile(
+            path=base or ".",
+            name=_folder_name(base),
+            format=kind,
+            size=sum(member.size for member in members),
+            changed=max(member.changed for member in members),
+            members=tuple(member.name for member in members),
+        )
+        assembled.append((whole, base))
+    return _rerooted(assembled)
+
+
+def _folder_name(base: str) -> str:
+    name = posixpath.basename(base.rstrip("/")) if is_remote(base) else os.path.basename(os.path.abspath(base or "."))
+    return name or "root"
+
+
+def _rerooted(assembled: list[tuple[InputFile, str]]) -> list[tuple[InputFile, str]]:
+    """A document's id is its path in the folder. Where two folders share a path, paths start one folder higher."""
+    paths = Counter(member for file, _ in assembled for member in file.members)
+    shared = {member for member, count in paths.items() if count > 1}
+    if not shared:
+        return assembled
+    return [
+        (_one_higher(file), base) if any(member in shared for member in file.members) else (file, base)
+        for file, base in assembled
+    ]
+
+
+def _one_higher(file: InputFile) -> InputFile:
+    if is_remote(file.path):
+        path = posixpath.dirname(file.path.rstrip("/"))
+        folder = posixpath.basename(file.path.rstrip("/"))
+    else:
+        path, folder = os.path.split(os.path.abspath(file.path))
+    return replace(file, path=path, members=tuple(f"{folder}/{member}" for member in file.members))
+
+
+def _distinct(assembled: list[tuple[InputFile, str]]) -> list[InputFile]:
+    """Names are made unique: with the folder's name, then the format, then a number."""
+    files = [file for file, _ in assembled]
+    bases = [base for _, base in assembled]
+    for longer in (_with_folder, _with_format, _with_number):
+        counts = Counter(file.name for file in files)
+        files = [
+            replace(file, name=longer(file, base, at)) if counts[file.name] > 1 else file
+            for at, (file, base) in enumerate(zip(files, bases, strict=True))
+        ]
+    return files
+
+
+def _with_folder(file: InputFile, base: str, at: int) -> str:
+    return file.name if file.members else f"{_folder_name(base)}/{file.name}"
+
+
+def _with_format(file: InputFile, base: str, at: int) -> str:
+    return f"{file.name}-{file.format}" if file.members else file.name
+
+
+def _with_number(file: InputFile, base: str, at: int) -> str:
+    return f"{at + 1}/{file.name}"

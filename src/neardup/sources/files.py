@@ -1,0 +1,78 @@
+"""Opening files, here or far away."""
+
+import io
+from typing import BinaryIO, cast
+
+from neardup.errors import InputError, MissingExtra
+
+_REMOTE_BUFFER = 1 << 20
+
+
+def is_remote(path: str) -> bool:
+    """s3://…, https://…, memory://…: whatever fsspec knows."""
+    return "://" in path
+
+
+def filesystem(url: str) -> tuple[object, str]:
+    """The fsspec file system of a URL, and the URL's path in it."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise MissingExtra(f"reading {url}", "remote") from error
+    try:
+        return cast(tuple[object, str], fsspec.core.url_to_fs(url))
+    except (ImportError, ValueError) as error:  # a protocol nobody knows, or one whose package is not installed
+        raise InputError(f"{url}: cannot be read ({error}).") from error
+
+
+class _Remote(io.RawIOBase):
+    """A remote file whose failures, in whatever package they arise, are errors for people."""
+
+    def __init__(self, file: BinaryIO, url: str) -> None:
+        self._file = file
+        self._url = url
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer)).cast("B")
+        try:
+            data = self._file.read(len(view))
+        except Exception as error:  # each protocol raises its own package's errors
+            raise InputError(f"{self._url}: reading it failed ({_reason(error)}).") from error
+        view[: len(data)] = data
+        return len(data)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
+def open_binary(path: str) -> BinaryIO:
+    """The bytes of a file, seekable, as they are stored."""
+    if not is_remote(path):
+        try:
+            return open(path, "rb")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({_reason(error)}).") from error
+    filesystem_, inner = filesystem(path)
+    try:
+        file = cast(BinaryIO, filesystem_.open(inner, "rb"))  # type: ignore[attr-defined]
+    except Exception as error:  # each protocol raises its own package's errors
+        raise InputError(f"{path}: cannot be read ({_reason(error)}).") from error
+    return io.BufferedReader(_Remote(file, path), _REMOTE_BUFFER)

@@ -1,0 +1,185 @@
+"""Files of lines: cut by bytes, read in blocks, numbered by line.
+
+A split is a range of bytes and owns the lines that *start* in it, so that every line belongs to exactly one split
+wherever the cuts fall. Compressed and remote files cannot be entered in the middle and are one split.
+
+Line numbers in a later split need the number of line ends before it. Counting them all when the file is cut would
+read a corpus twice before anything starts. Instead whoever reads a split counts from the nearest place whose line
+number is known, and leaves the number of its own end for the next: threads that walk through a file side by side
+count bytes that one of them has just read.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import BinaryIO
+
+from neardup.errors import InputError
+from neardup.sources.base import SPLIT_BYTES, InputFile, Split
+from neardup.sources.compression import open_plain
+from neardup.sources.files import is_remote
+
+BLOCK_BYTES = 1 << 18
+"""Lines are handled this many bytes at a time: what is made of a block still lies in the processor's cache."""
+
+_BOM = b"\xef\xbb\xbf"
+_FILES_REMEMBERED = 1024
+
+
+def divisible(file: InputFile) -> bool:
+    """Whether the file can be entered in the middle."""
+    return file.compression is None and not is_remote(file.path)
+
+
+def byte_splits(file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
+    """Ranges of equal length. Nothing is read."""
+    if not divisible(file):
+        return [Split(file, 0, file.size, file.size)]
+    parts = -(-file.size // max(1, size))
+    cuts = [file.size * part // parts for part in range(parts)] + [file.size]
+    return [Split(file, a, b, b - a, part, parts) for part, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False))]
+
+
+class _LineNumbers:
+    """Line numbers known at some offsets of some files. A file that changes is another file."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], dict[int, int]] = {}
+        self._lock = Lock()
+
+    def _marks(self, stream: BinaryIO) -> dict[int, int]:
+        stat = os.fstat(stream.fileno())
+        key = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        if key not in self._known and len(self._known) >= _FILES_REMEMBERED:
+            self._known.pop(next(iter(self._known)))
+        return self._known.setdefault(key, {0: 1})
+
+    def at(self, stream: BinaryIO, offset: int) -> int:
+        """The number of the line that starts at `offset`. Leaves the stream there."""
+        with self._lock:
+            marks = self._marks(stream)
+            near = max(known for known in marks if known <= offset)
+            line = marks[near]
+        stream.seek(near)
+        while near < offset and (data := stream.read(min(BLOCK_BYTES, offset - near))):
+            line += data.count(b"\n")
+            near += len(data)
+        self.learn(stream, offset, line)
+        return line
+
+    def learn(self, stream: BinaryIO, offset: int, line: int) -> None:
+        """Remember it."""
+        with self._lock:
+            self._marks(stream)[offset] = line
+
+
+_line_numbers = _LineNumbers()
+
+
+def _first_start(stream: BinaryIO, start: int) -> int:
+    """The first offset from `start` at which a line starts; that of the file's end if there is none."""
+    at = start - 1
+    stream.seek(at)
+    while data := stream.read(BLOCK_BYTES):
+        end = data.find(b"\n") + 1
+        if end:
+            return at + end
+        at += len(data)
+    return at
+
+
+def _owned(stream: BinaryIO, at: int, stop: int | None) -> Iterator[bytes]:
+    """The bytes from `at` to `stop`, and on to the end of the line that is begun there. No stop: all of them."""
+    last = b"\n"
+    while stop is None or at < stop:
+        data = stream.read(BLOCK_BYTES if stop is None else min(BLOCK_BYTES, stop - at))
+        if not data:
+            return
+        at += len(data)
+        last = data
+        yield data
+    if last.endswith(b"\n"):
+        return
+    while data := stream.read(BLOCK_BYTES >> 2):
+        end = data.find(b"\n") + 1
+        yield data[:end] if end else data
+        if end:
+            return
+
+
+def blocks(split: Split, *, limit: int, too_long: Callable[[int, int], None]) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, about BLOCK_BYTES at a time, each block with the number of its first line.
+
+    A line of more than `limit` bytes that spans blocks is never held: it is passed over, and `too_long` is told its
+    number and length. Shorter blocks may still contain lines beyond the limit; whoever takes them apart sees those.
+    """
+    file = split.file
+    with open_plain(file.path, file.compression, file.name) as stream:
+        at, line, stop = 0, 1, None
+        if divisible(file):
+            stop = split.stop
+            if split.start:
+                at = _first_start(stream, split.start)
+                if at >= stop:
+                    return
+                line = _line_numbers.at(stream, at)
+        lines = _WholeLines(_owned(stream, at, stop), at=at, line=line, limit=limit, too_long=too_long)
+        for number, block in lines:
+            if number == 1:
+                block = _without_bom(file, block)
+            if block:
+                yield number, block
+        if split.part + 1 < split.parts:
+            _line_numbers.learn(stream, lines.at, lines.line)
+
+
+def _without_bom(file: InputFile, block: bytes) -> bytes:
+    if block.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{file.name}: this is UTF-16, not UTF-8. Convert it first: iconv -f UTF-16 -t UTF-8")
+    return block.removeprefix(_BOM)
+
+
+class _WholeLines:
+    """Joins what was read to whole lines; the last one may lack its line end. Knows where it is when it is through."""
+
+    def __init__(
+        self, pieces: Iterator[bytes], *, at: int, line: int, limit: int, too_long: Callable[[int, int], None]
+    ) -> None:
+        self._pieces = pieces
+        self._limit = limit
+        self._too_long = too_long
+        self.at = at
+        self.line = line
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        begun: list[bytes] = []
+        held = 0
+        passed_over = 0  # bytes so far of a line that proved too long
+        for piece in self._pieces:
+            data = piece
+            self.at += len(data)
+            if passed_over:
+                end = data.find(b"\n") + 1
+                if not end:
+                    passed_over += len(data)
+                    continue
+                self._too_long(self.line, passed_over + end - 1)
+                self.line += 1
+                passed_over = 0
+                data = data[end:]
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                block = b"".join([*begun, data[:cut]])
+                begun, held = [], 0
+                yield self.line, block
+                self.line += block.count(b"\n")
+                data = data[cut:]
+            if data:
+                begun.append(data)
+                held += len(data)
+            if held > self._limit:
+                begun, held, passed_over = [], 0, held
+        if passed_over:
+            self._too_long(self.line, passed_over)
+        elif begun:
+            yield self.line, b"".join(begun)

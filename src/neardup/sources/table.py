@@ -1,0 +1,174 @@
+"""Documents in memory: a table of pyarrow, Polars, pandas, DuckDB or Hugging Face, or a list of texts or of dicts.
+
+Whatever speaks Arrow's C stream is taken without a copy. What is kept is written as Parquet.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from neardup.errors import InputError, UsageError
+from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.parquet import column_kind, text_column
+
+_ROWS_AT_ONCE = 65536
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
+
+class InMemory(Format):
+    """A table that its caller holds. Unlike the other formats it belongs to one input: its own table."""
+
+    name = "memory"
+    suffixes = ()
+    tabular = True
+
+    def __init__(self, table: pa.Table) -> None:
+        self.data = table
+
+    def columns(self, file: InputFile) -> dict[str, str]:
+        """From the schema."""
+        return {column.name: column_kind(column.type) for column in self.data.schema}
+
+    def splits(self, file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
+        """Runs of rows, all of the same number."""
+        rows = self.data.num_rows
+        parts = min(rows, -(-self.data.nbytes // max(1, size)) or 1)
+        cuts = [rows * part // parts for part in range(parts)] + [rows] if parts else []
+        share = self.data.nbytes // max(1, rows)
+        pairs = zip(cuts, cuts[1:], strict=False)
+        return [Split(file, a, b, (b - a) * share, part, parts) for part, (a, b) in enumerate(pairs)]
+
+    def _batches(self, split: Split) -> Iterator[tuple[int, pa.RecordBatch]]:
+        rows = split.stop - split.start
+        at_once = max(1, min(_ROWS_AT_ONCE, BATCH_BYTES * rows // max(1, split.size)))
+        row = split.start
+        for batch in self.data.slice(split.start, rows).to_batches(max_chunksize=at_once):
+            yield row + 1, batch
+            row += batch.num_rows
+
+    def read(self, split: Split, problems: Problems) -> Iterator[Documents]:
+        """Positions are rows, from 1."""
+        fields = split.file.fields
+        assert fields.text is not None
+        extra = dict.fromkeys(c for c in (*fields.columns, fields.url) if c is not None)
+        for row, batch in self._batches(split):
+            yield Documents(
+                text=text_column(batch.column(fields.text)),
+                positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
+                id=_ids(batch.column(fields.id)) if fields.id is not None else None,
+                columns={name: batch.column(name) for name in extra},
+            )
+
+    def table(self, split: Split, problems: Problems) -> Iterator[pa.RecordBatch]:
+        """All columns, as they are."""
+        for _, batch in self._batches(split):
+            yield batch
+
+    def write(
+        self, split: Split, keep: NDArray[np.bool_], target: Path, notes: pa.Table | None, problems: Problems
+    ) -> None:
+        """Parquet, with the table's own schema."""
+        part = self.data.slice(split.start, split.stop - split.start)
+        for name in notes.column_names if notes is not None else ():
+            if name in part.column_names:
+                raise UsageError(
+                    f"{split.file.name}: there is a column {name!r} already, and notes are to be written under that "
+                    "name. Rename the column, or write without notes."
+                )
+            assert notes is not None
+            part = part.append_column(notes.schema.field(name), notes.column(name))
+        pq.write_table(part.filter(pa.array(keep)), target, compression="zstd")
+
+
+@dataclass(frozen=True)
+class MemoryFile(InputFile):
+    """An input file that is none: it brings its table along."""
+
+    source: Format | None = field(default=None, repr=False, compare=False)
+
+
+def from_object(data: object, *, name: str = "table") -> MemoryFile:
+    """An input file that stands for a table, a list of texts or a list of dicts.
+
+    Texts get a column "text". Ids, where there is no column for them, are `name:row`.
+    """
+    table = _as_table(data)
+    doubled = [column for column in table.column_names if table.column_names.count(column) > 1]
+    if doubled:
+        raise InputError(f"{name}: there are two columns named {doubled[0]!r}. Rename one of them.")
+    return MemoryFile(path="", name=name, format=InMemory.name, size=table.nbytes, source=InMemory(table))
+
+
+def _as_table(data: object) -> pa.Table:
+    if isinstance(data, pa.Table):
+        return _without_views(data)
+    if isinstance(data, pa.RecordBatch):
+        return _without_views(pa.Table.from_batches([data]))
+    if isinstance(data, str | bytes | Mapping):
+        raise UsageError(f"expected many documents, got one {type(data).__name__}; put it in a list")
+    if hasattr(data, "collect_schema") and hasattr(data, "collect"):  # a lazy Polars frame
+        data = data.collect()
+    if hasattr(data, "with_format") and hasattr(data, "select"):  # a Hugging Face dataset, with its row selection
+        data = data.with_format("arrow")[:]
+        if isinstance(data, pa.Table):
+            return _without_views(data)
+    if hasattr(data, "__arrow_c_stream__"):
+        table = pa.RecordBatchReader.from_stream(data).read_all()
+        return _without_views(_without_index(table))
+    for method in ("fetch_arrow_table", "to_arrow_table", "to_arrow"):
+        if hasattr(data, method):
+            table = getattr(data, method)()
+            return _without_views(table if isinstance(table, pa.Table) else pa.table(table))
+    if isinstance(data, Iterable):
+        return _from_iterable(data)
+    raise UsageError(
+        f"cannot read documents from {type(data).__name__}: give a table that speaks Arrow (pyarrow, Polars, pandas, "
+        "DuckDB, datasets), a list of texts, or a list of dicts"
+    )
+
+
+def _from_iterable(data: Iterable[Any]) -> pa.Table:
+    items = iter(data)
+    first = next(items, None)
+    if first is None:
+        rest = list(items)
+        first = next((item for item in rest if item is not None), None)
+        items = chain([None] if rest else [], rest)
+    else:
+        items = chain([first], items)
+    try:
+        if first is None or isinstance(first, str):
+            return pa.table({"text": pa.array(list(items), pa.large_string())})
+        if isinstance(first, bytes):
+            return pa.table({"text": pa.array(list(items), pa.large_binary())})
+        if isinstance(first, Mapping):
+            rows = list(items)
+            names = dict.fromkeys(key for row in rows for key in row)
+            return pa.table({key: pa.array([row.get(key) for row in rows]) for key in names})
+    except (pa.ArrowException, TypeError, AttributeError, UnicodeEncodeError) as error:
+        raise InputError(f"the documents do not fit together in one table: {error}") from error
+    raise UsageError(f"cannot read documents from a list of {type(first).__name__}: give texts or dicts")
+
+
+def _without_index(table: pa.Table) -> pa.Table:
+    """pandas adds its index as a column; that is not the caller's."""
+    return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """Polars and DuckDB hand over string views, which few functions of Arrow take yet."""
+    schema = pa.schema([c.with_type(_VIEWS.get(c.type, c.type)) for c in table.schema])
+    return table.cast(schema) if schema.types != table.schema.types else table
+
+
+def _ids(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(pa.string())

@@ -1,0 +1,318 @@
+"""WARC and WET files from crawls, compressed or not.
+
+Documents are the responses (status 200 to 299) and resources of type text/html, application/xhtml+xml or text/*, and
+the conversions (the texts of WET files). Other records (warcinfo, requests, metadata, images, redirects …) are not
+documents, but stay in what is written. What is reported as a problem is not written.
+
+The id is the WARC-Record-ID without its brackets, or the target URI where the id field is "url". Transfer and content
+encodings (chunked, gzip, deflate, br, zstd) are undone by fastwarc; some crawlers undo them and leave the header, so a
+body that does not decode but looks like text is taken as it is.
+
+A file is one split. What is kept is copied byte for byte if the file is uncompressed, or gzip with a member per
+record, which is how WARC files are meant to be. Otherwise (one gzip member, zst …) the *content* is copied byte for byte
+and compressed anew: gzip with a member per record, the others as one stream.
+"""
+
+import codecs
+import gzip
+import io
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.errors import InputError, MissingExtra
+from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.compression import Unpacked, create, open_plain
+from neardup.sources.files import open_binary
+from neardup.sources.warc_records import Record, copy_range, ranges_to_keep, records
+
+if TYPE_CHECKING:
+    from fastwarc.warc import WarcRecord
+
+_HTML = ("text/html", "application/xhtml+xml")
+_KINDS = ("response", "resource", "conversion")
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A document of a WARC file."""
+
+    position: int
+    id: str
+    url: str | None
+    date: str | None
+    status: int | None
+    type: str
+    charset: str | None
+    html: bool
+    text: bytes
+
+
+class Warc(Format):
+    """WARC, WET."""
+
+    name = "warc"
+    suffixes = (".warc", ".wet")
+
+    def columns(self, file: InputFile) -> dict[str, str]:
+        """What the headers of a record tell."""
+        return {"url": "text", "date": "text", "status": "number", "type": "text"}
+
+    def splits(self, file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
+        """One: where a record starts is known only to who has read those before it."""
+        return [Split(file, 0, file.size, file.size)]
+
+    def _records(self, stream: BinaryIO, split: Split, problems: Problems) -> Iterator[tuple[Record, _Page | None, bool]]:
+        """Every record, the document in it if there is one, and whether it was reported as a problem."""
+        name, limit = split.file.name, problems.max_document_bytes
+
+        def wanted(kind: str, length: int) -> bool:
+            return kind in _KINDS and length <= limit
+
+        for record in records(stream, name, wanted):
+            if record.block is None:
+                long = record.kind in _KINDS and _might_be_document(record)
+                if long:
+                    _too_long(problems, name, record, f"the record at byte {record.start:,} has {record.length:,} bytes")
+                yield record, None, long
+                continue
+            try:
+                page = _page(record, split.file, limit)
+            except _Undecodable as error:
+                where = f"the record at byte {record.start:,}"
+                if error.long:
+                    _too_long(problems, name, record, f"{where}, once decoded,")
+                else:
+                    problems.report(name, record.number, "not decodable", f"{where}: {error}")
+                yield record, None, True
+                continue
+            yield record, page, False
+
+    def _pages(self, split: Split, problems: Problems) -> Iterator[list[_Page]]:
+        batch: list[_Page] = []
+        size = 0
+        with open_plain(split.file.path, split.file.compression, split.file.name) as stream:
+            for _, page, _ in self._records(stream, split, problems):
+                if page is None:
+                    continue
+                batch.append(page)
+                size += len(page.text)
+                if size >= BATCH_BYTES:
+                    yield batch
+                    batch, size = [], 0
+        if batch:
+            yield batch
+
+    def read(self, split: Split, problems: Problems) -> Iterator[Documents]:
+        """HTML as the server sent it, other text as UTF-8. Positions are numbers of records, of all kinds, from 1."""
+        fields = split.file.fields
+        extra = dict.fromkeys(c for c in (*fields.columns, fields.url) if c is not None)
+        for batch in self._pages(split, problems):
+            table = _table(batch)
+            by_url = fields.id == "url"
+            ids = [(page.url if by_url else page.id) or f"{split.file.name}:{page.position}" for page in batch]
+            yield Documents(
+                text=table.column("text"),
+                positions=np.array([page.position for page in batch], dtype=np.int64),
+                id=pa.array(ids, pa.string()),
+                columns={name: table.column(name) for name in extra},
+                html=np.array([page.html for page in batch], dtype=np.bool_),
+                charset=[page.charset for page in batch],
+            )
+
+    def table(self, split: Split, problems: Problems) -> Iterator[pa.RecordBatch]:
+        """id, url, date, status, type and text, as bytes."""
+        for batch in self._pages(split, problems):
+            yield _table(batch)
+
+    def write(
+        self, split: Split, keep: NDArray[np.bool_], target: Path, notes: pa.Table | None, problems: Problems
+    ) -> None:
+        """Records are copied by their bytes; see the head of this module for what that means where."""
+        assert notes is None
+        file = split.file
+        starts: list[int] = []
+        kept: list[bool] = []
+        documents = iter(keep)
+        with open_plain(file.path, file.compression, file.name) as stream:
+            for record, page, problem in self._records(stream, split, problems):
+                starts.append(record.start)
+                kept.append(bool(next(documents)) if page else not problem)
+            stored = _stored_starts(stream, starts) if file.compression == "gz" else None
+        if file.compression is None or stored is not None:
+            with open_binary(file.path) as source, create(target, None) as out:
+                for start, stop in ranges_to_keep(starts if stored is None else stored, kept, 1 << 62):
+                    source.seek(start)
+                    copy_range(source, out, stop - start)
+            return
+        _rewrite(file, starts, kept, target)
+
+
+def _stored_starts(stream: BinaryIO, starts: list[int]) -> list[int] | None:
+    """Where the records start in the gzip file, if each is a member of its own (or starts one)."""
+    raw = cast(io.BufferedReader, stream).raw
+    assert isinstance(raw, Unpacked)
+    members = dict(reversed(raw.member_starts))  # empty members share their start with the next: take the first
+    found = [members.get(start) for start in starts]
+    if starts and starts[0] and found[0] is None:
+        return None
+    return None if None in found else cast(list[int], found)
+
+
+def _rewrite(file: InputFile, starts: list[int], kept: list[bool], target: Path) -> None:
+    ends = [*starts[1:], 1 << 62]
+    with (
+        open_plain(file.path, file.compression, file.name) as source,
+        create(target, None if file.compression == "gz" else file.compression) as out,
+    ):
+        copy_range(source, io.BytesIO(), starts[0] if starts else 0)
+        for start, stop, keep in zip(starts, ends, kept, strict=True):
+            if not keep:
+                copy_range(source, cast(BinaryIO, _Nowhere()), stop - start)
+            elif file.compression == "gz":
+                with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=out, mtime=0) as member:
+                    copy_range(source, cast(BinaryIO, member), stop - start)
+            else:
+                copy_range(source, out, stop - start)
+
+
+class _Nowhere:
+    def write(self, data: bytes) -> int:
+        return len(data)
+
+
+class _Undecodable(Exception):
+    def __init__(self, reason: str, *, long: bool = False) -> None:
+        super().__init__(reason)
+        self.long = long
+
+
+def _too_long(problems: Problems, name: str, record: Record, what: str) -> None:
+    limit = problems.max_document_bytes
+    detail = f"{what} has more than {limit:,}" if what.endswith(",") else f"{what}, more than {limit:,}"
+    problems.report(name, record.number, "too long", detail, "Raise --max-document-bytes")
+
+
+def _might_be_document(record: Record) -> bool:
+    """By its header alone: of a response one cannot say without reading it."""
+    return record.kind == "response" or _textual(_media_type(record.header.get("content-type")))
+
+
+def _media_type(value: str | None) -> str:
+    return (value or "").partition(";")[0].strip().lower()
+
+
+def _textual(media_type: str) -> bool:
+    return media_type in _HTML or media_type.startswith("text/")
+
+
+def _charset(value: str | None) -> str | None:
+    """The charset named in a Content-Type, if Python knows it."""
+    for parameter in (value or "").split(";")[1:]:
+        name, _, charset = parameter.partition("=")
+        if name.strip().lower() == "charset":
+            try:
+                return codecs.lookup(charset.strip(" \t\"'")).name
+            except (LookupError, ValueError):
+                return None
+    return None
+
+
+def _page(record: Record, file: InputFile, limit: int) -> _Page | None:
+    header, body = record.header, record.block
+    assert body is not None
+    content_type = header.get("content-type")
+    status = None
+    if record.kind == "response":
+        if _media_type(content_type) != "application/http" and not body.startswith(b"HTTP/"):
+            return None
+        status, content_type, body = _http(record, limit)
+        if status is None or not 200 <= status <= 299:
+            return None
+    media_type = _media_type(content_type)
+    if not _textual(media_type):
+        return None
+    charset, html = _charset(content_type), media_type in _HTML
+    if not html and charset not in (None, "utf-8", "ascii"):
+        body = body.decode(charset or "utf-8", "replace").encode("utf-8", "replace")
+    return _Page(
+        position=record.number,
+        id=header.get("warc-record-id", "").strip("<> "),
+        url=header.get("warc-target-uri", "").strip("<> ") or None,
+        date=header.get("warc-date"),
+        status=status,
+        type=media_type,
+        charset=charset,
+        html=html,
+        text=body,
+    )
+
+
+@cache
+def _fastwarc() -> "type[WarcRecord]":
+    """What decodes HTTP. Its version 1 warns of its own old names when it is imported; that is not for our users."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            from fastwarc.warc import WarcRecord
+    except ImportError as error:
+        raise MissingExtra("reading WARC files", "web") from error
+    return WarcRecord
+
+
+def _http(record: Record, limit: int) -> tuple[int | None, str | None, bytes]:
+    """Status, content type and decoded body of an HTTP response. The body is not decoded where it is not wanted."""
+    warc_record = _fastwarc()
+    assert record.block is not None
+    stored = record.head + record.block
+    try:
+        parsed = warc_record.from_bytes(stored)
+        parsed.parse_http(auto_decode="all", quirks_mode=True)
+        headers = parsed.http_headers
+        status = headers.status_code if headers is not None else None
+        content_type = headers.get("Content-Type") if headers is not None else None
+        if status is None or not 200 <= status <= 299 or not _textual(_media_type(content_type)):
+            return status, content_type, b""
+        reader = parsed.reader
+        body = b"" if reader is None else reader.read(limit + 1)
+    except (OSError, ValueError) as error:
+        plain = warc_record.from_bytes(stored)
+        plain.parse_http(auto_decode="none", quirks_mode=True)
+        if plain.reader is None or plain.http_headers is None:
+            raise _Undecodable(str(error)[:200]) from error
+        body = plain.reader.read()
+        if b"\0" in body[:1024] or body[:2] == b"\x1f\x8b":
+            raise _Undecodable(str(error)[:200]) from error
+        status, content_type = plain.http_headers.status_code, plain.http_headers.get("Content-Type")
+    if len(body) > limit:
+        raise _Undecodable("too long", long=True)
+    return status, content_type, body
+
+
+def _table(pages: list[_Page]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([page.id for page in pages], pa.string()),
+            pa.array([page.url for page in pages], pa.string()),
+            pa.array([page.date for page in pages], pa.string()),
+            pa.array([page.status for page in pages], pa.int64()),
+            pa.array([page.type for page in pages], pa.string()),
+            pa.array([page.text for page in pages], pa.large_binary()),
+        ],
+        names=["id", "url", "date", "status", "type", "text"],
+    )
+
+
+def refuse_arc(name: str) -> InputError:
+    """ARC, the format before WARC, is not read."""
+    return InputError(
+        f"{name}: ARC files are not read. Convert it to WARC first, for example with: warcio recompress {name} "
+        f"{Path(name).name.replace('.arc', '.warc')}"
+    )

@@ -1,0 +1,110 @@
+"""Measures candidate pairs exactly, by reading the documents' text once more.
+
+The shingle sets of the documents in question are written to a file, the shelf, and mapped: memory stays bounded
+however many there are. What was measured is written down after each round, so that a killed run need not repeat it.
+"""
+
+import mmap
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.atomic import appearing
+from neardup.verify.resemblance import NOTHING, Overlap, overlap
+
+_PAIRS_AT_ONCE = 8192
+_LAYOUT = pa.schema(
+    [("later", pa.int64()), ("earlier", pa.int64()), ("first", pa.int64()), ("second", pa.int64()), ("shared", pa.int64())]
+)
+
+
+@dataclass
+class Shelf:
+    """Where shingle sets lie in the shelf file, counted in 64-bit integers; starts is -1 where there is none yet."""
+
+    path: Path
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    """Until a set is there: an upper bound of its size."""
+    end: int = 0
+
+
+@dataclass
+class Meter:
+    """Pairs of documents in, overlaps out. `shelve` puts the shingle sets of documents on the shelf."""
+
+    shelf: Shelf
+    shelve: Callable[[Shelf, NDArray[np.int64]], None]
+    record: Path
+    threads: int
+    pairs: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    overlaps: Overlap = NOTHING
+
+    def __post_init__(self) -> None:
+        """Take over what an earlier run measured."""
+        if self.record.exists():
+            try:
+                with pa.memory_map(str(self.record)) as source:
+                    table = pa.ipc.open_file(source).read_all()
+                    columns = [table.column(c).to_numpy().copy() for c in _LAYOUT.names]
+            except (pa.ArrowException, OSError):
+                return
+            self.pairs = np.stack(columns[:2], axis=1)
+            self.overlaps = Overlap(*columns[2:])
+
+    def measure(self, pairs: NDArray[np.int64]) -> Overlap:
+        """Measure pairs of document numbers, and write them down."""
+        wanted = np.unique(pairs)
+        missing = wanted[self.shelf.starts[wanted] < 0]
+        if len(missing):
+            self.shelve(self.shelf, missing)
+        found = self._overlaps(pairs)
+        self.pairs = np.concatenate([self.pairs, pairs])
+        self.overlaps = self.overlaps + found
+        columns = (self.pairs[:, 0], self.pairs[:, 1], self.overlaps.first, self.overlaps.second, self.overlaps.shared)
+        with appearing(self.record) as draft, pa.ipc.new_file(draft, _LAYOUT) as file:
+            file.write_table(pa.table(dict(zip(_LAYOUT.names, columns, strict=True)), schema=_LAYOUT))
+        return found
+
+    def _overlaps(self, pairs: NDArray[np.int64]) -> Overlap:
+        """Runs of pairs on all threads. The kernel is told after each that the pages are not needed any more."""
+        shelf = self.shelf
+        order = np.argsort(shelf.starts[pairs[:, 1]], kind="stable")
+        shared = np.zeros(len(pairs), np.int64)
+        with open(shelf.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            sets = np.frombuffer(mapped, np.uint64, count=len(mapped) // 8)
+
+            def run(begin: int) -> None:
+                rows = order[begin : begin + _PAIRS_AT_ONCE]
+                shared[rows] = overlap(sets, shelf.starts, shelf.sizes, pairs[rows]).shared
+                mapped.madvise(mmap.MADV_DONTNEED)
+
+            with ThreadPoolExecutor(self.threads, "neardup-measure") as pool:
+                list(pool.map(run, range(0, len(pairs), _PAIRS_AT_ONCE)))
+            del sets
+        return Overlap(shelf.sizes[pairs[:, 0]], shelf.sizes[pairs[:, 1]], shared)
+
+    def look_up(self, pairs: NDArray[np.int64]) -> Overlap:
+        """The overlaps of pairs; those not measured yet are measured now."""
+        if not len(pairs):
+            return NOTHING
+        rows = self._rows(pairs)
+        if (rows < 0).any():
+            self.measure(pairs[rows < 0])
+            rows = self._rows(pairs)
+        return self.overlaps[rows]
+
+    def _rows(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where pairs stand among the measured ones; -1 where they do not."""
+        known = (self.pairs[:, 0].astype(np.uint64) << np.uint64(32)) | self.pairs[:, 1].astype(np.uint64)
+        asked = (pairs[:, 0].astype(np.uint64) << np.uint64(32)) | pairs[:, 1].astype(np.uint64)
+        order = np.argsort(known, kind="stable")
+        if not len(order):
+            return np.full(len(pairs), -1, np.int64)
+        at = np.minimum(np.searchsorted(known[order], asked), len(order) - 1)
+        return np.where(known[order][at] == asked, order[at], -1)

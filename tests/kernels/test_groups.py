@@ -1,0 +1,135 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neardup.candidates.features import bucket
+from neardup.clusters.form import form
+from neardup.clusters.settings import ClusterSettings
+from neardup.kernels import groups as kernel
+from neardup.verify.settings import VerifySettings
+from tests.naive import groups as naive
+
+
+@given(st.lists(st.integers(0, 12), max_size=60))
+def test_equal_keys_get_equal_numbers(keys):
+    array = np.array(keys, np.uint64)
+    numbers = np.empty(len(keys), np.int32)
+    following = kernel.number_equal(array, np.arange(len(keys)), 5, numbers)
+    expected = naive.buckets(keys)
+    assert following == 5 + len(expected)
+    for members in expected:
+        assert len({int(numbers[m]) for m in members}) == 1
+    assert {int(x) for x in numbers if x >= 0} == set(range(5, following))
+    alone = set(range(len(keys))) - {m for members in expected for m in members}
+    assert all(numbers[i] == -1 for i in alone)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans()), max_size=40))
+def test_first_holders(documents):
+    identities = np.array([[a, b] for a, b, _ in documents], np.uint64).reshape(-1, 2)
+    compared = np.array([c for _, _, c in documents], bool)
+    out = np.empty(len(documents), np.int32)
+    kernel.first_holders(identities, compared, out)
+    for i, (a, b, c) in enumerate(documents):
+        same = [j for j, other in enumerate(documents) if other == (a, b, True)]
+        assert out[i] == (same[0] if c else i)
+
+
+sets = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20), max_size=30).map(lambda x: sorted(set(x)))
+
+
+@given(st.lists(sets, min_size=1, max_size=6))
+def test_intersections(collection):
+    sizes = np.array([len(s) for s in collection], np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    flat = np.array([x for s in collection for x in s] or [0], np.uint64)
+    pairs = np.array([[i, j] for i in range(len(collection)) for j in range(len(collection))], np.int64)
+    out = np.zeros(len(pairs), np.int64)
+    kernel.intersections(flat, starts, sizes, pairs, out)
+    assert out.tolist() == [len(set(collection[i]) & set(collection[j])) for i, j in pairs]
+
+
+@st.composite
+def collections(draw):
+    """Features, samples and a similarity for every pair: arbitrary, also where no real collection would be."""
+    n, k = draw(st.integers(0, 14)), draw(st.integers(1, 4))
+    keys = np.array(draw(st.lists(st.integers(0, 4), min_size=n * k, max_size=n * k)), np.uint64).reshape(k, n)
+    similarity = draw(st.lists(st.sampled_from([0.0, 0.5, 0.79, 0.8, 0.9, 1.0]), min_size=n * n, max_size=n * n))
+    samples = np.array(draw(st.lists(st.integers(0, 1), min_size=n * 4, max_size=n * 4)), np.uint8).reshape(n, 4)
+    return keys, np.array(similarity).reshape(n, n), samples
+
+
+@settings(max_examples=300)
+@given(collections(), st.sampled_from(["star", "components"]), st.integers(0, 3))
+def test_clusters_are_those_of_measuring_every_candidate_pair(collection, method, least):
+    keys, similarity, samples = collection
+    k, n = keys.shape
+    buckets = bucket(lambda g: keys[g], k, np.arange(n))
+    members = buckets.members
+
+    def similar(i: int, j: int) -> bool:
+        a, b = members[i], members[j]
+        candidates = any(keys[g, a] == keys[g, b] for g in range(k))
+        agreed = int((samples[a] == samples[b]).sum())
+        return candidates and agreed >= least and similarity[max(a, b), min(a, b)] >= 0.8
+
+    asked: list[tuple[int, int]] = []
+
+    def measure(pairs):
+        asked.extend((int(i), int(j)) for i, j in pairs)
+        return np.array([similarity[max(members[i], members[j]), min(members[i], members[j])] for i, j in pairs])
+
+    nothing = np.empty((0, 2), np.int32), np.empty(0)
+    formed = form(buckets, samples[members], least, VerifySettings(), ClusterSettings(method), measure, nothing)
+    m = len(members)
+    assert len(asked) == len(set(asked)) == formed.measured
+    if method == "star":
+        kept = naive.star(m, similar)
+        assert [formed.centre[i] == i for i in range(m)] == kept
+        for i in range(m):
+            if not kept[i]:
+                centre = int(formed.centre[i])
+                assert kept[centre]
+                assert similar(i, centre)
+                assert formed.similarity[i] == similarity[members[i], members[centre]]
+    else:
+        assert formed.centre.tolist() == naive.components(m, similar)
+
+
+def test_a_thousand_copies_cost_a_thousand_comparisons():
+    n = 1000
+    keys = np.zeros((3, n), np.uint64)
+    buckets = bucket(lambda g: keys[g], 3, np.arange(n))
+    asked = []
+
+    def measure(pairs):
+        asked.append(len(pairs))
+        return np.ones(len(pairs))
+
+    for method in ("star", "components"):
+        asked.clear()
+        formed = form(
+            buckets, np.zeros((n, 8), np.uint8), 4, VerifySettings(), ClusterSettings(method), measure,
+            (np.empty((0, 2), np.int32), np.empty(0)),
+        )  # fmt: skip
+        assert sum(asked) == n - 1
+        assert (formed.centre == 0).all()
+
+
+def test_a_crowd_of_different_documents_is_bounded_and_counted():
+    n, crowd = 300, 10
+    keys = np.zeros((1, n), np.uint64)
+    buckets = bucket(lambda g: keys[g], 1, np.arange(n))
+    asked = []
+
+    def measure(pairs):
+        asked.append(len(pairs))
+        return np.zeros(len(pairs))
+
+    formed = form(
+        buckets, np.zeros((n, 8), np.uint8), 0, VerifySettings(), ClusterSettings(crowd=crowd), measure,
+        (np.empty((0, 2), np.int32), np.empty(0)),
+    )  # fmt: skip
+    assert sum(asked) <= n * (crowd + 1)
+    assert formed.rounds <= 3
+    assert formed.crowded == n - crowd - 1

@@ -1,0 +1,1 @@
+"""Twins: every fast function once more, slowly, from its definition."""
