@@ -1,8 +1,8 @@
 """The corpus: documents of about 3.25 kB with planted near-duplicates, as Parquet or JSON lines.
 
 `build` writes a file once per set of parameters and returns it with what is in it. Columns: id, text, url,
-score. Parquet files have the row groups `pq.write_table` would give them, one per 1,048,576 rows; memory holds
-the text of one row group and no more.
+score. Parquet files have the row groups `pq.write_table` would give them, one per 1,048,576 rows; memory
+holds the text of one row group and no more.
 """
 
 from __future__ import annotations

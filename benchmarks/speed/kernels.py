@@ -120,13 +120,15 @@ def main(argv: list[str] | None = None) -> int:
 
 def _print(figures: dict[str, dict[str, float]], options: argparse.Namespace) -> None:
     title = f"MB/s of input, {options.documents:,} documents, best of {options.repeat}"
-    table = Table(title=title, title_justify="left")
+    table = Table()
     table.add_column("step")
     for threads in sorted({1, options.threads}):
         table.add_column(f"{threads} thread{'s' * (threads > 1)}", justify="right")
     for name, by_threads in figures.items():
         table.add_row(name, *(f"{figure:.0f}" for figure in by_threads.values()))
-    console().print(table)
+    screen = console()
+    screen.print(title, highlight=False)
+    screen.print(table)
 
 
 if __name__ == "__main__":

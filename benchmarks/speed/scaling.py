@@ -86,7 +86,7 @@ def _measured(size: int, options: argparse.Namespace) -> dict[str, Any]:
 
 def _print(rows: list[dict[str, Any]], slope: float | None, options: argparse.Namespace) -> None:
     title = f"neardup dedup, {options.threads} threads, best of {options.repeat}"
-    table = Table(title=title, title_justify="left")
+    table = Table()
     for name in ("documents", "wall s", "CPU s", "µs/document", "MB/s", "peak MB"):
         table.add_column(name, justify="right")
     for row in rows:
@@ -99,6 +99,7 @@ def _print(rows: list[dict[str, Any]], slope: float | None, options: argparse.Na
             f"{row['peak_rss'] / 1e6:.0f}",
         )
     screen = console()
+    screen.print(title, highlight=False)
     screen.print(table)
     if slope is not None:
         screen.print(f"peak memory grows by {slope:.0f} bytes per document")

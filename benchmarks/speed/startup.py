@@ -74,12 +74,14 @@ def main(argv: list[str] | None = None) -> int:
     if options.json:
         report = {**machine.describe(), "seconds": seconds, "failures": failures}
         options.json.write_text(json.dumps(report, indent=2) + "\n")
-    table = Table(title=f"start-up, seconds, best of {options.repeat}", title_justify="left")
+    table = Table()
     table.add_column("what")
     table.add_column("wall s", justify="right")
     for name, _, _ in cases:
         table.add_row(name, f"{seconds[name]:.3f}" if name in seconds else "failed")
-    console().print(table)
+    screen = console()
+    screen.print(f"start-up, best of {options.repeat} (the first dedup: once)", highlight=False)
+    screen.print(table)
     for name, reason in failures.items():
         print(f"{name} failed: {reason}", file=sys.stderr)
     return 1 if failures else 0

@@ -53,7 +53,8 @@ class Vocabulary:
     def probabilities(self) -> npt.NDArray[np.float64]:
         """Zipf-Mandelbrot, 1 / (rank + 2.7)^1.05."""
         weights = np.power(np.arange(len(self.words), dtype=np.float64) + 2.7, -1.05)
-        return np.divide(weights, weights.sum(), dtype=np.float64)
+        probabilities: npt.NDArray[np.float64] = np.divide(weights, weights.sum())
+        return probabilities
 
     @cached_property
     def quantiles(self) -> npt.NDArray[np.int32]:

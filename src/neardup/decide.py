@@ -92,6 +92,7 @@ def _cluster(
     samples = np.empty((len(members), recipe.sketch.permutations), np.uint8)
     samples[ascending] = collection.samples(members[ascending])
     exact = recipe.verify.method == "exact"
+    meter.possible = members[ascending]
     known = ascending[np.searchsorted(members[ascending], meter.pairs)].astype(np.int32)
     least = least_agreement(recipe.verify.threshold, recipe.sketch.permutations)
     formed = form(

@@ -4,7 +4,6 @@
 """
 
 import os
-import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
 from glob import glob
@@ -20,7 +19,7 @@ from neardup.clusters.settings import ClusterMethod, ClusterSettings
 from neardup.decide import decide
 from neardup.engines.local import LocalEngine
 from neardup.engines.steps import Steps, Watcher
-from neardup.engines.work import Work
+from neardup.engines.work import TemporaryWork, Work
 from neardup.kernels import compiled_before
 from neardup.kernels import groups as kernel
 from neardup.kernels import text as text_kernel
@@ -87,8 +86,7 @@ def dedup(
     steps = Steps(watcher)
     rules = Problems(on_error, max_document_bytes)
     said: list[str] = []
-    temporary = tempfile.TemporaryDirectory(prefix="neardup-", ignore_cleanup_errors=True) if work is None else None
-    folder = Work(Path(work if work is not None else temporary.name))  # type: ignore[union-attr]
+    folder = Work(Path(work)) if work is not None else TemporaryWork()
 
     found = _inputs(source, format, folder, said)
     files: list[InputFile] = []
@@ -130,7 +128,7 @@ def dedup(
 
         decision = decide(collection, compared, recipe, meter, begin)
     folder.shingles.unlink(missing_ok=True)
-    return Result(engine, collection, decision, problems, rules, list(dict.fromkeys(said)), temporary)
+    return Result(engine, collection, decision, problems, rules, list(dict.fromkeys(said)))
 
 
 def _inputs(source: Any, format: str | None, work: Work, said: list[str]) -> list[InputFile]:

@@ -15,7 +15,6 @@ from dataclasses import asdict
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -50,11 +49,9 @@ class Result:
         problems: list[Problem],
         rules: Problems,
         said: list[str],
-        temporary: TemporaryDirectory[str] | None = None,
     ) -> None:
         self._engine, self._collection, self.decision = engine, collection, decision
         self._problems, self._rules = problems, rules
-        self._temporary = temporary  # lives as long as the result does
         self.said = said
         """What was guessed and noticed on the way, in sentences."""
 

@@ -153,7 +153,9 @@ def test_what_is_kept_is_read_again(case: Case, tmp_path: Path, mask: str, size:
         if not (file.members and not part.any()):
             found += documents(_again(file, target))
     kept = [d for d, k in zip(all_documents, keep, strict=True) if k]
-    assert [(d["id"], d["text"]) for d in found] == [(d["id"], d["text"]) for d in kept]
+    assert [d["text"] for d in found] == [d["text"] for d in kept]
+    if file.format != "lines":  # whose ids are positions
+        assert [d["id"] for d in found] == [d["id"] for d in kept]
 
 
 def test_notes_become_columns(case: Case, tmp_path: Path) -> None:

@@ -7,7 +7,11 @@
     shingles.u64         the shingle sets of documents that are being measured; not needed afterwards
 """
 
+import hashlib
 import json
+import shutil
+import tempfile
+import weakref
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -63,6 +67,14 @@ class Work:
         return self.folder / "shingles.u64"
 
 
+class TemporaryWork(Work):
+    """A work folder that goes when nobody holds it any more."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(tempfile.mkdtemp(prefix="neardup-")))
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+
 def _plan(recipe: Recipe, splits: Sequence[Split], problems: Problems) -> dict[str, Any]:
     files = {s.file.path: s.file for s in splits}
     plan = {
@@ -86,8 +98,6 @@ def _plan(recipe: Recipe, splits: Sequence[Split], problems: Problems) -> dict[s
 
 
 def _digest(members: tuple[str, ...]) -> str:
-    import hashlib
-
     return hashlib.sha256("\0".join(members).encode("utf-8", "surrogateescape")).hexdigest()[:16] if members else ""
 
 

@@ -13,6 +13,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, In
 from neardup.sources.compression import compression_of, create, open_plain
 
 _ROWS_AT_ONCE = 65536
+_LONGEST_HEADER = 1 << 20
 
 
 def _delimiter(file: InputFile) -> str:
@@ -39,13 +41,21 @@ class _Rows:
         self.wrong: list[tuple[int, str]] = []
         """Row (from 1, without the header) and what is wrong with it, since they were last taken."""
         self._stream = open_plain(file.path, file.compression, file.name)
-        self._reader = pacsv.open_csv(
+        _pass_blank_lines(self._stream)
+        try:
+            self._reader = self._open(names, block_bytes)
+        except BaseException:
+            self._stream.close()
+            raise
+
+    def _open(self, names: list[str], block_bytes: int) -> pacsv.CSVStreamingReader:
+        return pacsv.open_csv(
             self._stream,
             read_options=pacsv.ReadOptions(
                 use_threads=False, block_size=block_bytes, column_names=names, skip_rows_after_names=1
             ),
             parse_options=pacsv.ParseOptions(
-                delimiter=_delimiter(file), newlines_in_values=True, invalid_row_handler=self._wrong_width
+                delimiter=_delimiter(self._file), newlines_in_values=True, invalid_row_handler=self._wrong_width
             ),
             convert_options=pacsv.ConvertOptions(
                 column_types={name: pa.large_binary() for name in names},
@@ -81,7 +91,7 @@ class Csv(Format):
 
     def columns(self, file: InputFile) -> dict[str, str]:
         """The header's names; all are text, whatever they look like."""
-        return dict.fromkeys(_header(file), "text")
+        return dict.fromkeys(_header(file)[0], "text")
 
     def splits(self, file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
         """One, whatever the size."""
@@ -90,13 +100,14 @@ class Csv(Format):
     def _batches(self, split: Split, problems: Problems) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
         """Rows with their numbers. Where a row is longer than what is read at once, begins again and reads more."""
         file, limit = split.file, problems.max_document_bytes
-        names = _header(file)
-        if not names:
+        names, followed = _header(file)
+        if not followed:
             return
         block, done, row = 2 * BATCH_BYTES, 0, 1
         while True:
-            rows = _Rows(file, names, block)
+            rows = None
             try:
+                rows = _Rows(file, names, block)
                 seen = 0
                 for batch in rows:
                     fresh = batch.slice(max(0, min(batch.num_rows, done - seen)))
@@ -123,7 +134,8 @@ class Csv(Format):
                     ) from error
                 block *= 4
             finally:
-                rows.close()
+                if rows is not None:
+                    rows.close()
 
     def read(self, split: Split, problems: Problems) -> Iterator[Documents]:
         """Text as bytes."""
@@ -150,7 +162,7 @@ class Csv(Format):
     ) -> None:
         """The header and the kept rows."""
         file = split.file
-        names, delimiter = _header(file), _delimiter(file)
+        names, delimiter = _header(file)[0], _delimiter(file)
         added = notes.column_names if notes is not None else []
         clash = [name for name in added if name in names]
         if clash:
@@ -172,23 +184,33 @@ class Csv(Format):
                 out.write(_rows([column.filter(mask) for column in columns], delimiter))
 
 
-def _header(file: InputFile) -> list[str]:
-    """The names of the columns; none if the file is empty."""
+def _pass_blank_lines(stream: BinaryIO) -> None:
+    """To the header: pyarrow would take a blank line in its place."""
+    buffered = cast(io.BufferedReader, stream)
+    while buffered.peek(1)[:1] in (b"\n", b"\r"):
+        buffered.read(1)
+
+
+def _header(file: InputFile) -> tuple[list[str], bool]:
+    """The names of the columns, none if the file is empty, and whether anything follows them."""
     with open_plain(file.path, file.compression, file.name) as stream:
-        head = stream.read(1 << 20)
-    if not head.strip(b"\r\n\xef\xbb\xbf"):
-        return []
+        head = stream.read(_LONGEST_HEADER)
+        more = bool(stream.read(1))
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{file.name}: this is UTF-16, not UTF-8. Convert it first: iconv -f UTF-16 -t UTF-8")
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
+    if not text:
+        return [], False
     try:
-        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(file)))
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(file))
+        names = next(rows)
+        followed = more or len(text.splitlines()) > rows.line_num
     except csv.Error as error:
         raise InputError(f"{file.name}: its header cannot be read ({error}).") from error
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
         raise InputError(f"{file.name}: the header names the column {doubled[0]!r} twice. Rename one of them.")
-    return names
+    return names, followed
 
 
 def _numbers(first: int, count: int, wrong: list[int]) -> tuple[NDArray[np.int64], int]:

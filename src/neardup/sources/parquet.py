@@ -13,6 +13,7 @@ from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, In
 from neardup.sources.files import open_binary
 
 _ROWS_AT_ONCE = 65536
+_BUFFER = 1 << 20  # without it Arrow holds a row group's whole column chunk in memory
 
 
 def column_kind(kind: pa.DataType) -> str:
@@ -48,7 +49,7 @@ class Parquet(Format):
     def _open(self, file: InputFile) -> pq.ParquetFile:
         try:
             source = open_binary(file.path) if "://" in file.path else file.path
-            return pq.ParquetFile(source, memory_map=False)
+            return pq.ParquetFile(source, memory_map=False, buffer_size=_BUFFER)
         except (pa.ArrowException, OSError) as error:
             raise InputError(
                 f"{file.name}: this is not a whole Parquet file ({error}). Was it cut short on its way here?"

@@ -42,6 +42,8 @@ class Meter:
     shelve: Callable[[Shelf, NDArray[np.int64]], None]
     record: Path
     threads: int
+    possible: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """Documents that may be asked for in later rounds."""
     pairs: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
     overlaps: Overlap = NOTHING
 
@@ -60,9 +62,10 @@ class Meter:
     def measure(self, pairs: NDArray[np.int64]) -> Overlap:
         """Measure pairs of document numbers, and write them down."""
         wanted = np.unique(pairs)
-        missing = wanted[self.shelf.starts[wanted] < 0]
-        if len(missing):
-            self.shelve(self.shelf, missing)
+        if (self.shelf.starts[wanted] < 0).any():
+            if self.shelf.end:  # reading the collection a third time costs more than sets that nobody asks for
+                wanted = np.union1d(wanted, self.possible)
+            self.shelve(self.shelf, wanted[self.shelf.starts[wanted] < 0])
         found = self._overlaps(pairs)
         self.pairs = np.concatenate([self.pairs, pairs])
         self.overlaps = self.overlaps + found

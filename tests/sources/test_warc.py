@@ -1,0 +1,171 @@
+"""WARC files: which records are documents, encodings, exact copies, damage."""
+
+import gzip
+import re
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import brotli
+import numpy as np
+import pytest
+from neardup.errors import InputError, MissingExtra
+from neardup.sources import Fields, Problems
+from neardup.sources.compression import open_plain
+from neardup.sources.warc import Warc, _fastwarc
+
+from tests.sources.reading import documents, input_file, texts
+from tests.sources.warcfile import crawl, http, members, record, response
+
+PAGE = b"<html><body>" + b"words " * 300 + b"</body></html>"
+
+
+def _file(folder: Path, data: bytes, name: str = "a.warc", fields: Fields = Fields()) -> Any:
+    (folder / name).write_bytes(data)
+    return input_file(folder / name, "warc", fields)
+
+
+def _chunked(body: bytes) -> bytes:
+    return b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+
+
+ENCODED = {
+    "plain": (PAGE, []),
+    "gzip": (gzip.compress(PAGE), ["Content-Encoding: gzip"]),
+    "deflate": (zlib.compress(PAGE), ["Content-Encoding: deflate"]),
+    "br": (brotli.compress(PAGE), ["Content-Encoding: br"]),
+    "chunked": (_chunked(PAGE), ["Transfer-Encoding: chunked"]),
+    "both": (_chunked(gzip.compress(PAGE)), ["Transfer-Encoding: chunked", "Content-Encoding: gzip"]),
+    "undone, header left": (PAGE, ["Content-Encoding: gzip", "Transfer-Encoding: chunked"]),
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODED)
+def test_http_encodings(encoding: str, tmp_path: Path) -> None:
+    body, headers = ENCODED[encoding]
+    file = _file(tmp_path, response(1, body, *headers))
+    assert texts(file) == [PAGE.decode()]
+
+
+def test_which_records_are_documents(tmp_path: Path) -> None:
+    records = [
+        record("warcinfo", 1, b"x", content_type="application/warc-fields"),
+        response(2, b"html", content_type="Text/HTML; charset=ISO-8859-1"),
+        response(3, b"<x/>", content_type="application/xhtml+xml"),
+        response(4, "é".encode("latin-1"), content_type="text/plain; charset=latin-1"),
+        response(5, b"{}", content_type="application/json"),
+        response(6, b"gone", status="404 Not Found"),
+        record("resource", 7, b"note", url="file:///x", content_type="text/plain"),
+        record("resource", 8, b"<p>", url="file:///y", content_type="text/html"),
+        record("conversion", 9, b"wet", url="http://w", content_type="text/plain"),
+        record("metadata", 10, b"m", content_type="text/plain"),
+        record("response", 11, b"10.0.0.1", url="dns:x", content_type="text/dns"),
+        record("response", 12, b"not http", url="http://z", content_type="application/http; msgtype=response"),
+        response(13, b"odd", content_type="text/html; charset=no-such-thing"),
+        record("revisit", 14, http(b""), url="http://r", content_type="application/http; msgtype=response"),
+    ]
+    file = _file(tmp_path, b"".join(records), fields=Fields(None, None, "url", ("date", "status", "type")))
+    [split] = Warc().splits(file)
+    [batch] = Warc().read(split, Problems())
+    assert batch.text.to_pylist() == [b"html", b"<x/>", "é".encode(), b"note", b"<p>", b"wet", b"odd"]
+    assert batch.positions.tolist() == [2, 3, 4, 7, 8, 9, 13]
+    assert batch.html is not None
+    assert batch.html.tolist() == [True, True, False, False, True, False, True]
+    assert batch.charset == ["iso8859-1", None, "iso8859-1", None, None, None, None]
+    assert batch.id is not None
+    assert batch.id.to_pylist()[0] == "urn:uuid:2"
+    assert batch.columns["url"].to_pylist()[:4] == ["http://a.test/2", "http://a.test/3", "http://a.test/4", "file:///x"]
+    assert batch.columns["status"].to_pylist() == [200, 200, 200, None, None, None, 200]
+    assert batch.columns["type"].to_pylist()[:3] == ["text/html", "application/xhtml+xml", "text/plain"]
+    assert batch.columns["date"].to_pylist()[0] == "2024-05-03T00:00:00Z"
+    by_url = documents(file.with_fields(Fields(None, "url")))
+    assert by_url[0]["id"] == "http://a.test/2"
+    [table] = Warc().table(split, Problems())
+    assert table.schema.names == ["id", "url", "date", "status", "type", "text"]
+
+
+@pytest.mark.parametrize("pack", [b"".join, members], ids=["plain", "gz"])
+def test_copies_are_exact(pack: Callable[[list[bytes]], bytes], tmp_path: Path) -> None:
+    records = crawl(["one", "two", "three"])
+    name = "a.warc" if pack is not members else "a.warc.gz"
+    file = _file(tmp_path, pack(records), name)
+    [split] = Warc().splits(file)
+    target = tmp_path / ("out-" + name)
+    Warc().write(split, np.array([True] * 3), target, None, Problems())
+    assert target.read_bytes() == pack(records)
+    Warc().write(split, np.array([False, True, False]), target, None, Problems())
+    assert target.read_bytes() == pack([r for r in records if b"\r\n\r\none" not in r and b"\r\n\r\nthree" not in r])
+
+
+def test_a_whole_gzip_is_rewritten_record_by_record(tmp_path: Path) -> None:
+    records = crawl(["one", "two"])
+    file = _file(tmp_path, gzip.compress(b"".join(records)), "a.warc.gz")
+    [split] = Warc().splits(file)
+    Warc().write(split, np.array([False, True]), tmp_path / "out.warc.gz", None, Problems())
+    kept = [r for r in records if b"\r\n\r\none" not in r]
+    assert gzip.decompress((tmp_path / "out.warc.gz").read_bytes()) == b"".join(kept)
+    with open_plain(str(tmp_path / "out.warc.gz"), "gz", "out") as stream:
+        stream.read()
+        assert len(stream.raw.member_starts) == len(kept)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("pack", [b"".join, members], ids=["plain", "gz"])
+def test_a_cut_anywhere_is_noticed(pack: Callable[[list[bytes]], bytes], tmp_path: Path) -> None:
+    records = [response(1, b"one"), response(2, b"two")]
+    whole = pack(records)
+    name = "a.warc" if pack is not members else "a.warc.gz"
+    between = {len(pack(records[:1]))}
+    # the four bytes after a record's block may be missing at the end of a plain file: nothing is lost with them
+    last = len(whole) - (4 if pack is not members else 0)
+    for length in range(1, last):
+        if length in between or (pack is not members and length - len(records[0]) in range(-4, 1)):
+            continue
+        with pytest.raises(InputError, match=r"a\.warc"):
+            texts(_file(tmp_path, whole[:length], name))
+
+
+def test_damage_says_where(tmp_path: Path) -> None:
+    one = response(1, b"one")
+    with pytest.raises(InputError, match=f"record 2 does not start at byte {len(one):,}"):
+        texts(_file(tmp_path, one + b"rubbish\r\n" + one))
+    with pytest.raises(InputError, match="Is this a WARC file"):
+        texts(_file(tmp_path, b"<html>"))
+    with pytest.raises(InputError, match="says no length"):
+        texts(_file(tmp_path, one.replace(b"Content-Length", b"Content-Lungth")))
+    with pytest.raises(InputError, match=r"ends in the middle of record 1, which starts at byte 0: .* of its 900 bytes"):
+        texts(_file(tmp_path, re.sub(rb"Content-Length: \d+", b"Content-Length: 900", one)))
+
+
+def test_bodies_that_cannot_be_decoded_are_problems(tmp_path: Path) -> None:
+    broken = response(2, gzip.compress(PAGE)[:40] + bytes(50), "Content-Encoding: gzip")
+    file = _file(tmp_path, response(1, b"a") + broken + response(3, b"c"))
+    problems = Problems("skip")
+    assert texts(file, problems=problems) == ["a", "c"]
+    assert [(p.position, p.kind) for p in problems.found] == [(2, "not decodable")]
+    assert "at byte" in problems.found[0].detail
+    [split] = Warc().splits(file)
+    Warc().write(split, np.array([True, False]), tmp_path / "out.warc", None, Problems("skip"))
+    assert (tmp_path / "out.warc").read_bytes() == response(1, b"a")
+
+
+def test_long_records_and_bombs(tmp_path: Path) -> None:
+    bomb = response(2, gzip.compress(bytes(10 << 20)), "Content-Encoding: gzip")
+    image = response(4, bytes(90000), content_type="image/png")
+    file = _file(tmp_path, response(1, b"a") + bomb + response(3, b"x" * 90000) + response(5, b"b") + image)
+    problems = Problems("skip", max_document_bytes=50_000)
+    assert texts(file, problems=problems) == ["a", "b"]
+    assert [(p.position, p.kind) for p in problems.found] == [(2, "too long"), (3, "too long"), (5, "too long")]
+
+
+def test_without_fastwarc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastwarc.warc", None)
+    _fastwarc.cache_clear()
+    try:
+        with pytest.raises(MissingExtra, match=r"reading WARC files .*neardup\[web\]"):
+            texts(_file(tmp_path, response(1, b"a")))
+        wet = record("conversion", 9, b"wet", url="http://w", content_type="text/plain")
+        assert texts(_file(tmp_path, wet, "a.wet")) == ["wet"]
+    finally:
+        _fastwarc.cache_clear()
