@@ -127,7 +127,6 @@ class Result:
             "skipped_by_kind": dict(sorted(Counter(p.kind for p in self._problems).items())),
             "candidates": self.decision.candidates,
             "pairs_measured": self.decision.pairs,
-            "rounds": self.decision.rounds,
             "crowded": self.decision.crowded,
         }
 
@@ -181,6 +180,7 @@ class Result:
             ],
             "said": self.said,
             "threads": self._engine.threads,
+            "rounds": self.decision.rounds,
             "steps": self._engine.steps.to_list(),
         }
 

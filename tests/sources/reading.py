@@ -5,13 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from neardup.sources import Fields, InputFile, Problems, format_of
 from neardup.sources.compression import compression_of
 
 WHOLE = 1 << 40
+TEXT_AND_ID = Fields("text", "id")
+TEXT = Fields("text")
+NOTHING = Fields()
 
 
-def input_file(path: Path | str, format: str, fields: Fields = Fields("text", "id"), **more: Any) -> InputFile:
+def input_file(path: Path | str, format: str, fields: Fields = TEXT_AND_ID, **more: Any) -> InputFile:
     size = Path(path).stat().st_size if "://" not in str(path) else 0
     name = Path(path).name
     return InputFile(str(path), name, format, compression_of(name)[0], size, fields=fields, **more)

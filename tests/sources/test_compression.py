@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+
 from neardup.errors import InputError
 from neardup.sources.compression import Compression, Unpacked, compression_of, create, open_plain
 

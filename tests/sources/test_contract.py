@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from neardup.sources import Fields, InputFile, Problems, discover, format_of, from_object
 from neardup.sources.compression import create
-
 from tests.sources.reading import WHOLE, documents, input_file, masks
 from tests.sources.warcfile import crawl, members
 
-TEXTS = [f"Text number {n}, \"quoted\", with\na line end and ünïcode {'x' * (n % 7 * 40)}" for n in range(60)]
+TEXTS = [f'Text number {n}, "quoted", with\na line end and ünïcode {"x" * (n % 7 * 40)}' for n in range(60)]
 ONE_LINE = [t.replace("\n", " ") for t in TEXTS]
 SIZES = (1, 7, 100, 1000, 4096, WHOLE)
 
@@ -27,7 +27,9 @@ def _jsonl(folder: Path, ending: str = "") -> InputFile:
     path = folder / f"a.jsonl{ending}"
     with create(path, ending.lstrip(".") or None) as out:  # type: ignore[arg-type]
         for n, text in enumerate(TEXTS):
-            out.write(json.dumps({"id": f"d{n}", "other": [1, {"x": n}], "text": text, "score": n / 2}).encode() + b"\n")
+            out.write(
+                json.dumps({"id": f"d{n}", "other": [1, {"x": n}], "text": text, "score": n / 2}).encode() + b"\n"
+            )
     return input_file(path, "jsonl", Fields("text", "id", None, ("score",)))
 
 
@@ -91,7 +93,10 @@ class Case:
 CASES = {
     "parquet": Case(_parquet, TEXTS, "out.parquet", True),
     "jsonl": Case(_jsonl, TEXTS, "out.jsonl", True),
-    **{f"jsonl.{c}": Case(lambda f, c=c: _jsonl(f, f".{c}"), TEXTS, f"out.jsonl.{c}", True) for c in ("gz", "zst", "bz2", "xz")},  # type: ignore[misc]
+    **{
+        f"jsonl.{c}": Case(lambda f, c=c: _jsonl(f, f".{c}"), TEXTS, f"out.jsonl.{c}", True)
+        for c in ("gz", "zst", "bz2", "xz")
+    },  # type: ignore[misc]
     "csv": Case(_csv, TEXTS, "out.csv", True),
     "tsv": Case(lambda f: _csv(f, ".tsv"), TEXTS, "out.tsv", True),
     "csv.gz": Case(lambda f: _csv(f, ".csv.gz"), TEXTS, "out.csv.gz", True),

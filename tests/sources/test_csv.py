@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+
 from neardup.errors import InputError, UsageError
 from neardup.sources import Fields, Problems
 from neardup.sources.csv import Csv
+from tests.sources.reading import TEXT_AND_ID, documents, input_file, texts
 
-from tests.sources.reading import documents, input_file, texts
 
-
-def _file(folder: Path, data: bytes, fields: Fields = Fields("text", "id"), name: str = "a.csv") -> Any:
+def _file(folder: Path, data: bytes, fields: Fields = TEXT_AND_ID, name: str = "a.csv") -> Any:
     (folder / name).write_bytes(data)
     return input_file(folder / name, "csv", fields)
 
@@ -36,7 +36,10 @@ def test_values_are_not_interpreted(tmp_path: Path) -> None:
     assert _written(file, [True] * 6, tmp_path) == b'id,text\n007,NA\n1e3,null\n,\n5, a \n6,"5"" pipe"\n7,\xff\n'
 
 
-@pytest.mark.parametrize("data", [b"id,text\n1,a\n", b"id,text\r\n1,a\r\n", b"\xef\xbb\xbfid,text\n1,a", b'\n"id","text"\n"1","a"\n'])
+@pytest.mark.parametrize(
+    "data",
+    [b"id,text\n1,a\n", b"id,text\r\n1,a\r\n", b"\xef\xbb\xbfid,text\n1,a", b'\n"id","text"\n"1","a"\n'],
+)
 def test_dialects(data: bytes, tmp_path: Path) -> None:
     assert documents(_file(tmp_path, data)) == [{"id": "1", "text": "a", "position": 1}]
 
@@ -59,6 +62,17 @@ def test_rows_of_the_wrong_width(tmp_path: Path) -> None:
     assert problems.found[1].detail == "it has 3 values, the header 2"
     with pytest.raises(InputError, match=r"a\.csv:2: wrong number of values"):
         texts(file)
+
+
+def test_rows_of_the_wrong_width_in_many_batches(tmp_path: Path) -> None:
+    """The parser runs ahead of the batches: numbers must be right all the same."""
+    wrong = {n for n in range(1, 20001) if n % 997 == 0 or n % 1000 < 3}
+    rows = (f"{n},{'x' * 1000}" + (",more" if n in wrong else "") for n in range(1, 20001))
+    file = _file(tmp_path, ("id,text\n" + "\n".join(rows) + "\n").encode())
+    problems = Problems("skip")
+    found = documents(file, problems=problems)
+    assert [d["position"] for d in found] == [int(d["id"]) for d in found] == sorted({*range(1, 20001)} - wrong)
+    assert [p.position for p in problems.found] == sorted(wrong)
 
 
 def test_rows_longer_than_what_is_read_at_once(tmp_path: Path) -> None:
@@ -85,7 +99,12 @@ def test_an_open_quotation_mark_ends_in_a_message(tmp_path: Path) -> None:
 
 
 def test_empty_and_header_only(tmp_path: Path) -> None:
-    for data, names in ((b"", {}), (b"\n", {}), (b"id,text", {"id": "text", "text": "text"}), (b"id,text\n", {"id": "text", "text": "text"})):
+    for data, names in (
+        (b"", {}),
+        (b"\n", {}),
+        (b"id,text", {"id": "text", "text": "text"}),
+        (b"id,text\n", {"id": "text", "text": "text"}),
+    ):
         file = _file(tmp_path, data)
         assert Csv().columns(file) == names
         assert texts(file) == []
@@ -93,7 +112,9 @@ def test_empty_and_header_only(tmp_path: Path) -> None:
 
 
 def test_headers(tmp_path: Path) -> None:
-    assert Csv().columns(_file(tmp_path, b'"a, b","c\nd",true,1\n1,2,3,4\n')) == dict.fromkeys(["a, b", "c\nd", "true", "1"], "text")
+    assert Csv().columns(_file(tmp_path, b'"a, b","c\nd",true,1\n1,2,3,4\n')) == dict.fromkeys(
+        ["a, b", "c\nd", "true", "1"], "text"
+    )
     with pytest.raises(InputError, match="twice"):
         Csv().columns(_file(tmp_path, b"a,a\n"))
     with pytest.raises(InputError, match="UTF-16"):
@@ -120,7 +141,7 @@ def test_a_note_by_the_name_of_a_column_is_refused(tmp_path: Path) -> None:
 
 
 def test_written_rows_are_read_by_others(tmp_path: Path) -> None:
-    values = ['plain', 'com,ma', 'quo"te', '"', "new\nline", "re\rturn", "", " sp ", "é", "tab\t"]
+    values = ["plain", "com,ma", 'quo"te', '"', "new\nline", "re\rturn", "", " sp ", "é", "tab\t"]
     with open(tmp_path / "a.csv", "w", newline="") as file:
         csv.writer(file).writerows([["id", "text"], *([str(n), v] for n, v in enumerate(values))])
     _written(input_file(tmp_path / "a.csv", "csv"), [True] * len(values), tmp_path)

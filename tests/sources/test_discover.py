@@ -4,9 +4,9 @@ import gzip
 from pathlib import Path
 
 import pytest
+
 from neardup.errors import InputError, UsageError
 from neardup.sources import discover
-
 from tests.sources.reading import documents
 
 
@@ -23,7 +23,17 @@ def _names(*inputs: str | Path) -> list[str]:
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    _make(tmp_path, "b.jsonl", "a.parquet", "sub/c.csv.gz", "sub/d.warc.gz", ".hidden.jsonl", ".git/e.jsonl", "x.exe", "README")
+    _make(
+        tmp_path,
+        "b.jsonl",
+        "a.parquet",
+        "sub/c.csv.gz",
+        "sub/d.warc.gz",
+        ".hidden.jsonl",
+        ".git/e.jsonl",
+        "x.exe",
+        "README",
+    )
     found = discover([tmp_path])
     assert [(f.name, f.format, f.compression) for f in found.files] == [
         ("a.parquet", "parquet", None),
@@ -31,7 +41,7 @@ def test_a_folder(tmp_path: Path) -> None:
         ("sub/c.csv.gz", "csv", "gz"),
         ("sub/d.warc.gz", "warc", "gz"),
     ]
-    assert found.passed_over == ("README", "x.exe")
+    assert found.passed_over == {"": 1, ".exe": 1}
     assert all(f.size == 1 and f.changed > 0 for f in found.files)
 
 
@@ -88,6 +98,13 @@ def test_the_same_file_twice(tmp_path: Path) -> None:
     for inputs in ([tmp_path / "a.jsonl"] * 2, [tmp_path / "a.jsonl", f"{tmp_path}/a*"], [tmp_path]):
         with pytest.raises(UsageError, match="given twice"):
             discover(inputs)
+
+
+def test_links_to_files_that_are_passed_over(tmp_path: Path) -> None:
+    """As in the cache of Hugging Face: blobs without a suffix, and links to them with one."""
+    _make(tmp_path, "blobs/0af3")
+    (tmp_path / "a.jsonl").symlink_to(tmp_path / "blobs/0af3")
+    assert _names(tmp_path) == ["a.jsonl"]
 
 
 def test_nothing_found_says_what_was_seen(tmp_path: Path) -> None:

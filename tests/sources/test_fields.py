@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+
 from neardup.errors import InputError, UsageError
 from neardup.sources import Fields, InputFile, choose, from_object
-
 from tests.sources.reading import input_file
 
 
@@ -36,14 +36,20 @@ def test_guesses(row: dict[str, object], expected: Fields, tmp_path: Path) -> No
 def test_what_is_said(tmp_path: Path) -> None:
     file = _file(tmp_path, {"doc_id": "1", "content": "t", "k": "x"})
     _, said = choose(file)
-    assert said == ["pages.jsonl: text from 'content', ids from 'doc_id' (guessed; choose with --text-field, --id-field)"]
+    assert said == [
+        "pages.jsonl: text from 'content', ids from 'doc_id' (guessed; choose with --text-field, --id-field)"
+    ]
     assert choose(file, text="content")[1] == ["pages.jsonl: ids from 'doc_id' (guessed; choose with --id-field)"]
     assert choose(file, text="k", id="none") == (Fields("k", None), [])
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
     file = _file(tmp_path, {"id": "1", "content": "t", "n": 2})
-    with pytest.raises(UsageError, match=r"no column 'contnet' \(--text-field\)\. Did you mean 'content'\? There are 'id', 'content', 'n' \(number\)"):
+    with pytest.raises(
+        UsageError,
+        match=r"no column 'contnet' \(--text-field\)\. Did you mean 'content'\? "
+        r"There are 'id', 'content', 'n' \(number\)",
+    ):
         choose(file, text="contnet")
     for wrong in ({"id": "x"}, {"url": "x"}, {"columns": ("x",)}):
         with pytest.raises(UsageError, match="there is no column 'x'"):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from neardup.errors import InputError
 from neardup.sources import Fields, InputFile, Problems, discover, format_of
 from neardup.sources.lines import Lines
-
 from tests.sources.reading import WHOLE, documents, input_file, texts
 
 
@@ -30,7 +30,11 @@ def test_long_lines(tmp_path: Path) -> None:
     file = input_file(tmp_path / "a.txt", "lines", Fields())
     for size in (60, WHOLE):
         problems = Problems("skip", max_document_bytes=20)
-        assert [(d["position"], d["text"]) for d in documents(file, size, problems)] == [(1, "a"), (3, "b"), (5, "c")]
+        assert [(d["position"], d["text"]) for d in documents(file, size, problems)] == [
+            (1, "a"),
+            (3, "b"),
+            (5, "c"),
+        ]
         assert sorted((p.position, p.kind) for p in problems.found) == [(2, "too long"), (4, "too long")]
 
 
@@ -45,7 +49,11 @@ def _folder(folder: Path, files: dict[str, bytes]) -> InputFile:
 
 def test_ids_are_paths(tmp_path: Path) -> None:
     file = _folder(tmp_path / "in", {"b.txt": b"b", "a/x.md": b"ax", "a/y.txt.gz": gzip.compress(b"ay")})
-    assert [(d["id"], d["text"]) for d in documents(file)] == [("a/x.md", "ax"), ("a/y.txt.gz", "ay"), ("b.txt", "b")]
+    assert [(d["id"], d["text"]) for d in documents(file)] == [
+        ("a/x.md", "ax"),
+        ("a/y.txt.gz", "ay"),
+        ("b.txt", "b"),
+    ]
 
 
 def test_html_is_untouched_and_marked(tmp_path: Path) -> None:
@@ -67,7 +75,13 @@ def test_text_with_a_byte_order_mark(encoding: str, tmp_path: Path) -> None:
 
 
 def test_unreadable_and_long_members_are_problems(tmp_path: Path) -> None:
-    files = {"a.txt": b"a", "b.txt": b"b" * 200, "c.txt.gz": gzip.compress(b"c" * 9)[:-3], "d.txt": b"d", "e.txt": b"e"}
+    files = {
+        "a.txt": b"a",
+        "b.txt": b"b" * 200,
+        "c.txt.gz": gzip.compress(b"c" * 9)[:-3],
+        "d.txt": b"d",
+        "e.txt": b"e",
+    }
     file = _folder(tmp_path / "in", files)
     (tmp_path / "in" / "d.txt").unlink()
     problems = Problems("skip", max_document_bytes=100)

@@ -10,9 +10,9 @@ from pathlib import Path
 import fsspec
 import numpy as np
 import pytest
+
 from neardup.errors import InputError
 from neardup.sources import Fields, InputFile, Problems, choose, discover, format_of
-
 from tests.sources.reading import documents
 from tests.sources.warcfile import crawl, members
 
@@ -68,7 +68,7 @@ def test_a_folder_in_memory(memory: str) -> None:
     found = discover([memory])
     by_name = {f.name: f for f in found.files}
     assert set(by_name) == {"a.jsonl", "sub/b.jsonl.gz", "c", "w.warc.gz", "t.csv"}
-    assert found.passed_over == ("z.bin",)
+    assert found.passed_over == {".bin": 1}
     assert _read(by_name["a.jsonl"]) == _read(by_name["sub/b.jsonl.gz"]) == TEXTS
     assert _read(by_name["c"]) == ["<p>x", "<p>y"]
     assert _read(by_name["w.warc.gz"]) == ["one", "two"]
@@ -102,6 +102,8 @@ def test_http(web: str) -> None:
         [file] = discover([f"{web}/{name}"]).files
         assert file.name == Path(name).name
         assert _read(file) == TEXTS
+    [signed] = discover([f"{web}/a.jsonl?signature=a*b"]).files
+    assert (signed.name, _read(signed)) == ("a.jsonl", TEXTS)
     [pages] = discover([f"{web}/p/x.html", f"{web}/p/y.html"]).files
     assert _read(pages) == ["<p>x", "<p>y"]
     [warc] = discover([f"{web}/w.warc.gz"]).files
@@ -109,7 +111,12 @@ def test_http(web: str) -> None:
 
 
 def test_what_is_not_there(web: str, memory: str) -> None:
-    for place in (f"{web}/none.jsonl", f"{memory}/none.jsonl", "http://127.0.0.1:9/x.jsonl", "nosuch://x/y.jsonl"):
+    for place in (
+        f"{web}/none.jsonl",
+        f"{memory}/none.jsonl",
+        "http://127.0.0.1:9/x.jsonl",
+        "nosuch://x/y.jsonl",
+    ):
         with pytest.raises(InputError, match="cannot be read"):
             discover([place])
     with pytest.raises(InputError, match=r"none\.jsonl: cannot be read"):

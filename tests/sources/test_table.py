@@ -10,9 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from neardup.errors import InputError, UsageError
 from neardup.sources import Fields, Problems, format_of, from_object
-
 from tests.sources.reading import documents
 
 ROWS = [{"id": f"d{n}", "text": f"text {n}", "n": n} for n in range(30)]

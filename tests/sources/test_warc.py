@@ -11,18 +11,18 @@ from typing import Any
 import brotli
 import numpy as np
 import pytest
+
 from neardup.errors import InputError, MissingExtra
 from neardup.sources import Fields, Problems
 from neardup.sources.compression import open_plain
 from neardup.sources.warc import Warc, _fastwarc
-
-from tests.sources.reading import documents, input_file, texts
+from tests.sources.reading import NOTHING, documents, input_file, texts
 from tests.sources.warcfile import crawl, http, members, record, response
 
 PAGE = b"<html><body>" + b"words " * 300 + b"</body></html>"
 
 
-def _file(folder: Path, data: bytes, name: str = "a.warc", fields: Fields = Fields()) -> Any:
+def _file(folder: Path, data: bytes, name: str = "a.warc", fields: Fields = NOTHING) -> Any:
     (folder / name).write_bytes(data)
     return input_file(folder / name, "warc", fields)
 
@@ -76,7 +76,12 @@ def test_which_records_are_documents(tmp_path: Path) -> None:
     assert batch.charset == ["iso8859-1", None, "iso8859-1", None, None, None, None]
     assert batch.id is not None
     assert batch.id.to_pylist()[0] == "urn:uuid:2"
-    assert batch.columns["url"].to_pylist()[:4] == ["http://a.test/2", "http://a.test/3", "http://a.test/4", "file:///x"]
+    assert batch.columns["url"].to_pylist()[:4] == [
+        "http://a.test/2",
+        "http://a.test/3",
+        "http://a.test/4",
+        "file:///x",
+    ]
     assert batch.columns["status"].to_pylist() == [200, 200, 200, None, None, None, 200]
     assert batch.columns["type"].to_pylist()[:3] == ["text/html", "application/xhtml+xml", "text/plain"]
     assert batch.columns["date"].to_pylist()[0] == "2024-05-03T00:00:00Z"
@@ -117,7 +122,8 @@ def test_a_cut_anywhere_is_noticed(pack: Callable[[list[bytes]], bytes], tmp_pat
     whole = pack(records)
     name = "a.warc" if pack is not members else "a.warc.gz"
     between = {len(pack(records[:1]))}
-    # the four bytes after a record's block may be missing at the end of a plain file: nothing is lost with them
+    # the four bytes after a record's block may be missing at the end of a plain file: nothing is lost with
+    # them
     last = len(whole) - (4 if pack is not members else 0)
     for length in range(1, last):
         if length in between or (pack is not members and length - len(records[0]) in range(-4, 1)):
@@ -134,7 +140,9 @@ def test_damage_says_where(tmp_path: Path) -> None:
         texts(_file(tmp_path, b"<html>"))
     with pytest.raises(InputError, match="says no length"):
         texts(_file(tmp_path, one.replace(b"Content-Length", b"Content-Lungth")))
-    with pytest.raises(InputError, match=r"ends in the middle of record 1, which starts at byte 0: .* of its 900 bytes"):
+    with pytest.raises(
+        InputError, match=r"ends in the middle of record 1, which starts at byte 0: .* of its 900 bytes"
+    ):
         texts(_file(tmp_path, re.sub(rb"Content-Length: \d+", b"Content-Length: 900", one)))
 
 
@@ -156,7 +164,11 @@ def test_long_records_and_bombs(tmp_path: Path) -> None:
     file = _file(tmp_path, response(1, b"a") + bomb + response(3, b"x" * 90000) + response(5, b"b") + image)
     problems = Problems("skip", max_document_bytes=50_000)
     assert texts(file, problems=problems) == ["a", "b"]
-    assert [(p.position, p.kind) for p in problems.found] == [(2, "too long"), (3, "too long"), (5, "too long")]
+    assert [(p.position, p.kind) for p in problems.found] == [
+        (2, "too long"),
+        (3, "too long"),
+        (5, "too long"),
+    ]
 
 
 def test_without_fastwarc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

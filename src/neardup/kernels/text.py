@@ -105,7 +105,7 @@ def tokenize(
     """
     n = 0
     h = seed
-    inside = False  # a token has begun
+    inside = np.int64(0)  # a token has begun
     single = False  # ... and takes no further letter
     line, line_tokens = seed, 0
     marks = np.empty(_MARKS, np.uint32)
@@ -113,34 +113,32 @@ def tokenize(
     waiting = 0
     i = start
     while True:
+        if kind == WORDS and waiting == 0 and not single:
+            # The fast path, without a branch on where words end: a hash is written at every byte, and the next one
+            # takes its place unless a word has just ended.
+            if n + (stop - i) >= out.shape[0]:
+                return -2
+            while i < stop:
+                c = ascii[data[i]]
+                if c == _NON_ASCII:
+                    break
+                i += 1
+                letter = np.int64(c != 0)
+                out[n] = h
+                n += inside & (letter ^ 1)
+                mask = _ZERO - np.uint64(letter)
+                h = (((h ^ np.uint64(c)) * _P) & mask) | (seed & ~mask)
+                inside = letter
         end_of_text = i >= stop
         ends_token = end_of_text
         ends_line = end_of_text
         mapped = 1
         mapped_at = 0
         code = np.uint32(0)
-        e = np.uint32(0)
+        e = np.uint32(_SEPARATOR)
         if not end_of_text:
             c = ascii[data[i]]
-            if c != _NON_ASCII:
-                if kind == WORDS and waiting == 0 and not single:  # the fast path: a run of plain letters
-                    while c != 0 and c != _NON_ASCII:
-                        h = (h ^ np.uint64(c)) * _P
-                        inside = True
-                        i += 1
-                        if i >= stop:
-                            break
-                        c = ascii[data[i]]
-                    if i >= stop or c == _NON_ASCII:
-                        continue
-                if c == 0:
-                    ends_token = True
-                    ends_line = data[i] == 10 or data[i] == 13
-                else:
-                    code = np.uint32(c)
-                    e = np.uint32(_WORD)
-                i += 1
-            else:
+            if c == _NON_ASCII:
                 code, length = _decode(data, i, stop)
                 if length == 0:
                     return -1
@@ -149,10 +147,14 @@ def tokenize(
                 if e >> np.uint32(10) != 0:
                     mapped_at = np.int64(e >> np.uint32(10))
                     mapped = np.int64(pool[mapped_at])
-        if ends_token:
-            mapped = 1
-            mapped_at = 0
-            e = np.uint32(_SEPARATOR)
+            else:
+                if c == 0:
+                    ends_token = True
+                    ends_line = data[i] == 10 or data[i] == 13
+                else:
+                    code = np.uint32(c)
+                    e = np.uint32(_WORD)
+                i += 1
         for m in range(mapped):
             if mapped_at != 0:
                 code = pool[mapped_at + 1 + m]
@@ -160,7 +162,7 @@ def tokenize(
             cls = e & np.uint32(3)
             if cls == _MARK:
                 ordering = (e >> np.uint32(2)) & np.uint32(255)
-                inside = True
+                inside = np.int64(1)
                 if ordering != 0 and waiting < _MARKS:
                     at = waiting
                     while at > 0 and marks_class[at - 1] > ordering:
@@ -178,31 +180,33 @@ def tokenize(
                 h = (h ^ np.uint64(code)) * _P
                 continue
             alone = cls == _SINGLE or (kind == CHARS and cls == _WORD)
-            if inside and (single or alone or cls == _SEPARATOR):
-                h = _mix(h)
+            if inside != 0 and (single or alone or cls == _SEPARATOR):
                 if kind == LINES:
-                    line = (line ^ h) * _LINE
+                    line = (line ^ _mix(h)) * _LINE
                     line_tokens += 1
                 elif n == out.shape[0]:
                     return -2
                 else:
                     out[n] = h
                     n += 1
-                inside = False
+                inside = np.int64(0)
                 single = False
                 h = seed
             if cls != _SEPARATOR:
                 h = (h ^ np.uint64(code)) * _P
-                inside = True
+                inside = np.int64(1)
                 single = alone
         if ends_line and line_tokens != 0:
             if n == out.shape[0]:
                 return -2
-            out[n] = _mix(line)
+            out[n] = line
             n += 1
             line, line_tokens = seed, 0
         if end_of_text:
-            return n
+            break
+    for j in range(n):
+        out[j] = _mix(out[j])
+    return n
 
 
 @njit(nogil=True, cache=True)

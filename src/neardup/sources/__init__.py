@@ -4,7 +4,7 @@
     fields          which columns are the text, the id, the address
     base            Fields, InputFile, Split, Documents, Problems; Format: splits, read, table, write
     parquet         Apache Parquet
-    jsonl           JSON Lines, kept byte for byte
+    jsonl           JSON Lines, kept byte for byte; jsonl_problems says what is wrong with a line
     csv             CSV, TSV
     lines           a line of a text file is a document
     folder          a file is a document: text files, HTML pages

@@ -141,7 +141,7 @@ class Format(ABC):
 
     @abstractmethod
     def columns(self, file: InputFile) -> dict[str, str]:
-        """Names and types of the columns: "text", "bytes", "number" or "other". Empty where not tabular."""
+        """Names and types of the columns: "text", "bytes", "number" or "other". Empty where there are none."""
 
     @abstractmethod
     def splits(self, file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:

@@ -4,10 +4,11 @@
     open_plain       the content of a stored file, for reading
     create           a new file, compressed as asked, for writing
 
-A file that ends early or is damaged raises an `InputError` that names it; a short read is never silent. That is why
-gzip, bz2 and xz are unpacked here, member by member, and not by the standard library's file classes: `bz2.open` and
-`lzma.open` take whatever follows the first member and cannot be unpacked for harmless padding, so that a damaged
-second member would shorten the corpus without a word. Zstandard comes from pyarrow, which notices a frame that was cut.
+A file that ends early or is damaged raises an `InputError` that names it; a short read is never silent. That
+is why gzip, bz2 and xz are unpacked here, member by member, and not by the standard library's file classes:
+`bz2.open` and `lzma.open` take whatever follows the first member and cannot be unpacked for harmless padding,
+so that a damaged second member would shorten the corpus without a word. Zstandard comes from pyarrow, which
+notices a frame that was cut.
 """
 
 import bz2
@@ -71,7 +72,8 @@ class _Inflate:
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
         tail = self._zlib.unconsumed_tail
         out = self._zlib.decompress(tail + data if tail else data, max_length)
-        # A full answer may leave output inside zlib although all input is consumed: ask again before feeding more.
+        # A full answer may leave output inside zlib although all input is consumed: ask again before feeding
+        # more.
         self.needs_input = not self._zlib.unconsumed_tail and len(out) < max_length
         return out
 
@@ -83,7 +85,10 @@ def _decompressor(compression: Compression) -> _Decompressor:
 
 
 class Unpacked(io.RawIOBase):
-    """The content of a gzip, bz2 or xz file. Remembers where its members start, which is how WARC files are cut."""
+    """The content of a gzip, bz2 or xz file.
+
+    Remembers where its members start, which is how WARC files are cut.
+    """
 
     def __init__(self, stored: BinaryIO, compression: Compression, name: str) -> None:
         self._stored = stored
@@ -120,15 +125,16 @@ class Unpacked(io.RawIOBase):
     def _complaint(self, error: Exception) -> str:
         if isinstance(error, EOFError):
             return (
-                f"{self._name}: ends in the middle of its {self._compression} data, after {self._delivered:,} bytes of "
-                "content. Was it cut short on its way here? Fetch it again."
+                f"{self._name}: ends in the middle of its {self._compression} data, "
+                f"after {self._delivered:,} bytes of content. Was it cut short on its way here? Fetch it again."
             )
         if not self._delivered and len(self.member_starts) == 1:
             return (
                 f"{self._name}: this is not {self._compression} data, though its name says so ({error}). "
                 "Was it unpacked on its way here? Then drop the ending from its name."
             )
-        return f"{self._name}: damaged {self._compression} data after {self._delivered:,} bytes of content ({error})."
+        done = f"{self._delivered:,} bytes of content"
+        return f"{self._name}: damaged {self._compression} data after {done} ({error}). Fetch it again."
 
     def _feed(self) -> bool:
         self._pending = self._stored.read(_READ)
@@ -138,7 +144,8 @@ class Unpacked(io.RawIOBase):
     def _some(self, limit: int) -> bytes:
         while True:
             if self._engine is None:
-                # Padding with zeros between and after members is allowed by xz and left by tapes and block devices.
+                # Padding with zeros between and after members is allowed by xz and left by tapes and block
+                # devices.
                 self._pending = self._pending.lstrip(b"\0") if self.member_starts else self._pending
                 if not self._pending and not self._feed():
                     if not self.member_starts:
@@ -187,7 +194,9 @@ class _Zstandard(io.RawIOBase):
         try:
             data = self._stream.read(len(view))
         except (OSError, pa.ArrowException) as error:
-            hint = "Was it cut short on its way here? Fetch it again." if "runcated" in str(error) else "Fetch it again."
+            hint = (
+                "Was it cut short on its way here? Fetch it again." if "runcated" in str(error) else "Fetch it again."
+            )
             raise InputError(
                 f"{self._name}: damaged zst data after {self._delivered:,} bytes of content ({error}). {hint}"
             ) from error

@@ -1,11 +1,12 @@
 """CSV and TSV with a header. Values are read as the bytes they are: no nulls, no types are guessed.
 
-A quoted value may contain line ends, so that a file cannot be entered in the middle: it is one split. Columns that
-the keep policy asks for come as numbers where all of their values in the batch are numbers (empty ones are null then),
-else as strings. What is written has the same values and the same delimiter; quotes are set where they are needed, which
-need not be where they were.
+A quoted value may contain line ends, so that a file cannot be entered in the middle: it is one split. Columns
+that the keep policy asks for come as numbers where all of their values in the batch are numbers (empty ones
+are null then), else as strings. What is written has the same values and the same delimiter; quotes are set
+where they are needed, which need not be where they were.
 
-Positions are numbers of rows after the header, from 1; rows with too few or too many values are counted, and reported.
+Positions are numbers of rows after the header, from 1; rows with too few or too many values are counted, and
+reported.
 """
 
 import csv
@@ -38,8 +39,7 @@ class _Rows:
 
     def __init__(self, file: InputFile, names: list[str], block_bytes: int) -> None:
         self._file = file
-        self.wrong: list[tuple[int, str]] = []
-        """Row (from 1, without the header) and what is wrong with it, since they were last taken."""
+        self._wrong: dict[int, str] = {}
         self._stream = open_plain(file.path, file.compression, file.name)
         _pass_blank_lines(self._stream)
         try:
@@ -55,7 +55,9 @@ class _Rows:
                 use_threads=False, block_size=block_bytes, column_names=names, skip_rows_after_names=1
             ),
             parse_options=pacsv.ParseOptions(
-                delimiter=_delimiter(self._file), newlines_in_values=True, invalid_row_handler=self._wrong_width
+                delimiter=_delimiter(self._file),
+                newlines_in_values=True,
+                invalid_row_handler=self._wrong_width,
             ),
             convert_options=pacsv.ConvertOptions(
                 column_types={name: pa.large_binary() for name in names},
@@ -67,8 +69,13 @@ class _Rows:
         )
 
     def _wrong_width(self, row: pacsv.InvalidRow) -> str:
-        self.wrong.append((row.number - 1, f"it has {row.actual_columns} values, the header {row.expected_columns}"))
+        self._wrong[row.number - 1] = f"it has {row.actual_columns} values, the header {row.expected_columns}"
         return "skip"
+
+    def take_wrong(self, first: int) -> dict[int, str]:
+        """Rows of the wrong width from `first` on, as far as the parser, which runs ahead, has met them."""
+        self._wrong = {number: what for number, what in self._wrong.items() if number >= first}
+        return dict(self._wrong)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         while True:
@@ -98,7 +105,10 @@ class Csv(Format):
         return [Split(file, 0, file.size, file.size)]
 
     def _batches(self, split: Split, problems: Problems) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
-        """Rows with their numbers. Where a row is longer than what is read at once, begins again and reads more."""
+        """Rows with their numbers.
+
+        Where a row is longer than what is read at once, begins again and reads more.
+        """
         file, limit = split.file, problems.max_document_bytes
         names, followed = _header(file)
         if not followed:
@@ -112,25 +122,20 @@ class Csv(Format):
                 for batch in rows:
                     fresh = batch.slice(max(0, min(batch.num_rows, done - seen)))
                     seen += batch.num_rows
-                    if fresh.num_rows or rows.wrong:
-                        wrong = [(number, what) for number, what in rows.wrong if number >= row]
-                        rows.wrong = []
-                        positions, row = _numbers(row, fresh.num_rows, [number for number, _ in wrong])
-                        for number, what in wrong:
-                            problems.report(file.name, number, "wrong number of values", what)
-                        done += fresh.num_rows
-                        yield from _in_size(fresh, positions, file, problems)
-                for number, what in rows.wrong:
-                    if number >= row:
-                        problems.report(file.name, number, "wrong number of values", what)
+                    done = max(done, seen)
+                    wrong = rows.take_wrong(row)
+                    positions, row = _numbers(row, fresh.num_rows, list(wrong))
+                    _report_wrong(file, problems, {n: what for n, what in wrong.items() if n < row})
+                    yield from _in_size(fresh, positions, file, problems)
+                _report_wrong(file, problems, rows.take_wrong(row))
                 return
             except pa.ArrowInvalid as error:
                 if "straddling" not in str(error):
                     raise InputError(f"{file.name}: not CSV after row {row - 1} ({error}).") from error
                 if block > limit:
                     raise InputError(
-                        f"{file.name}: a row after row {row - 1} is longer than {limit:,} bytes. Is a quotation mark "
-                        "left open there? Or raise --max-document-bytes."
+                        f"{file.name}: a row after row {row - 1} is longer than {limit:,} bytes. "
+                        "Is a quotation mark left open there? Or raise --max-document-bytes."
                     ) from error
                 block *= 4
             finally:
@@ -147,7 +152,9 @@ class Csv(Format):
                 positions=positions,
                 id=_strings(batch.column(fields.id)) if fields.id is not None else None,
                 columns={
-                    name: _strings(batch.column(name)) if name == fields.url else _numbers_or_strings(batch.column(name))
+                    name: _strings(batch.column(name))
+                    if name == fields.url
+                    else _numbers_or_strings(batch.column(name))
                     for name in extra
                 },
             )
@@ -167,8 +174,8 @@ class Csv(Format):
         clash = [name for name in added if name in names]
         if clash:
             raise UsageError(
-                f"{file.name}: there is a column {clash[0]!r} already, and notes are to be written under that name. "
-                "Rename the column, or write without notes."
+                f"{file.name}: there is a column {clash[0]!r} already, and notes are to be written under "
+                "that name. Rename the column, or write without notes."
             )
         at = 0
         with create(target, file.compression) as out:
@@ -204,13 +211,21 @@ def _header(file: InputFile) -> tuple[list[str], bool]:
     try:
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(file))
         names = next(rows)
-        followed = more or len(text.splitlines()) > rows.line_num
     except csv.Error as error:
         raise InputError(f"{file.name}: its header cannot be read ({error}).") from error
+    try:
+        followed = more or any(rows)
+    except csv.Error:  # a long text
+        followed = True
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
         raise InputError(f"{file.name}: the header names the column {doubled[0]!r} twice. Rename one of them.")
     return names, followed
+
+
+def _report_wrong(file: InputFile, problems: Problems, wrong: dict[int, str]) -> None:
+    for number, what in wrong.items():
+        problems.report(file.name, number, "wrong number of values", what)
 
 
 def _numbers(first: int, count: int, wrong: list[int]) -> tuple[NDArray[np.int64], int]:
@@ -283,7 +298,7 @@ def _rows(columns: list[pa.Array], delimiter: str) -> bytes:
 
 
 def _quoted(column: pa.Array, delimiter: str, *, alone: bool) -> pa.Array:
-    special = "[" + delimiter + "\"\r\n]"
+    special = "[" + delimiter + '"\r\n]'
     needs = pc.match_substring_regex(column, special)
     if alone:  # a row of one empty value would be a blank line, which readers pass over
         needs = pc.or_(needs, pc.equal(pc.binary_length(column), 0))

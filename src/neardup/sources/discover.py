@@ -1,17 +1,17 @@
 """Finding the input files: files, folders, globs and URLs, in any mixture.
 
-Tables are an input file each. Text files and HTML pages, which are a document each, are taken together: all those of
-a folder are one input file with many members.
+Tables are an input file each. Text files and HTML pages, which are a document each, are taken together: all
+those of a folder are one input file with many members.
 
-Names are relative to what was given: to the folder, or to the part of a glob before its first wildcard. Where two
-inputs would get the same name, both are prefixed with the name of the folder they were found in.
+Names are relative to what was given: to the folder, or to the part of a glob before its first wildcard. Where
+two inputs would get the same name, both are prefixed with the name of the folder they were found in.
 """
 
 import os
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from glob import has_magic, iglob
 from pathlib import Path
@@ -25,14 +25,16 @@ from neardup.sources.folder import Folder
 from neardup.sources.formats import FORMATS, SUFFIXES, named, told_by
 from neardup.sources.warc import refuse_arc
 
+_WEB = ("http://", "https://")
+
 
 @dataclass(frozen=True)
 class Inputs:
     """What was found."""
 
     files: tuple[InputFile, ...]
-    passed_over: tuple[str, ...] = ()
-    """Files in folders whose suffix no format knows, by name."""
+    passed_over: dict[str, int] = field(default_factory=dict)
+    """Files in folders whose suffix no format knows: suffix ("" for none) → how many."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,10 @@ class _Found:
 
 
 def discover(inputs: Sequence[str | Path], *, format: str | None = None) -> Inputs:
-    """The input files that these paths, globs and URLs name. `format` is taken for all of them, whatever their names."""
+    """The input files that these paths, globs and URLs name.
+
+    `format` is taken for all of them, whatever their names.
+    """
     if format is not None:
         named(format)
     if not inputs:
@@ -63,21 +68,21 @@ def discover(inputs: Sequence[str | Path], *, format: str | None = None) -> Inpu
         if not met:
             raise InputError(f"{place}: {'no file fits' if has_magic(place) else 'there are no files in it'}.")
         found += met
-    _refuse_twice(found)
-    passed_over: list[str] = []
+    passed_over: Counter[str] = Counter()
     known: list[tuple[_Found, str]] = []
     for file in found:
         kind = _format(file, format)
         if kind is None:
-            passed_over.append(file.name)
+            passed_over[_suffix(file.name)] += 1
         else:
             known.append((file, kind))
+    _refuse_twice(file for file, _ in known)
     if not known:
         raise InputError(
-            f"{', '.join(map(str, inputs))}: no input found among {len(passed_over):,} files "
+            f"{', '.join(map(str, inputs))}: no input found among {passed_over.total():,} files "
             f"({_counted(passed_over)}). {_known_suffixes()}"
         )
-    return Inputs(tuple(_distinct(_assembled(known))), tuple(passed_over))
+    return Inputs(tuple(_distinct(_assembled(known))), dict(passed_over.most_common()))
 
 
 def _local(place: str) -> list[_Found]:
@@ -135,14 +140,14 @@ def _remote(place: str) -> list[_Found]:
     filesystem_, path = filesystem(place)
     far: Any = filesystem_
     try:
-        if has_magic(path) and not (place.startswith(("http://", "https://")) and "?" in path and "*" not in path):
+        if has_magic(_without_query(path)):
             base = _before_wildcards(path)
             listed = far.glob(path, detail=True)
-        elif told_by(place)[0] is None and far.isdir(path):
+        elif told_by(_without_query(place))[0] is None and far.isdir(path):
             base = path.rstrip("/")
             listed = far.find(path, detail=True)
         else:
-            return [_far(far, far.info(path), path, posixpath.dirname(path), asked_for=True)]
+            return [_far(far, far.info(path), path, posixpath.dirname(_without_query(path)), asked_for=True)]
     except (OSError, ValueError) as error:
         raise InputError(f"{place}: cannot be read ({error or type(error).__name__}).") from error
     except Exception as error:  # each protocol raises its own package's errors
@@ -152,10 +157,16 @@ def _remote(place: str) -> list[_Found]:
     return [file for file in met if not any(part.startswith(".") for part in file.name.split("/"))]
 
 
+def _without_query(place: str) -> str:
+    """A web address may carry a signature after its file's name; elsewhere "?" is a wildcard."""
+    return place.partition("?")[0] if place.startswith(_WEB) else place
+
+
 def _far(far: Any, info: dict[str, Any], path: str, base: str, *, asked_for: bool = False) -> _Found:
     changed = info.get("mtime") or info.get("LastModified") or info.get("created") or 0.0
     stamp = float(changed.timestamp()) if hasattr(changed, "timestamp") else 0.0
     name = path[len(base) :].lstrip("/") if path.startswith(base) else posixpath.basename(path)
+    name = name.partition("?")[0] if path.startswith(_WEB) else name
     return _Found(far.unstrip_protocol(path), far.unstrip_protocol(base), name, info.get("size") or 0, stamp, asked_for)
 
 
@@ -188,11 +199,11 @@ def _known_suffixes() -> str:
 
 
 def _suffix(name: str) -> str:
-    return "".join(Path(name).suffixes[-2:]) if compression_of(name)[0] else Path(name).suffix or "no suffix"
+    return "".join(Path(name).suffixes[-2:]) if compression_of(name)[0] else Path(name).suffix
 
 
-def _counted(names: list[str]) -> str:
-    return ", ".join(f"{count:,} {suffix}" for suffix, count in Counter(map(_suffix, names)).most_common(5))
+def _counted(suffixes: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {suffix or 'without an ending'}" for suffix, count in suffixes.most_common(5))
 
 
 def _assembled(known: list[tuple[_Found, str]]) -> list[tuple[InputFile, str]]:
@@ -235,7 +246,10 @@ def _folder_name(base: str) -> str:
 
 
 def _rerooted(assembled: list[tuple[InputFile, str]]) -> list[tuple[InputFile, str]]:
-    """A document's id is its path in the folder. Where two folders share a path, paths start one folder higher."""
+    """A document's id is its path in the folder.
+
+    Where two folders share a path, paths start one folder higher.
+    """
     paths = Counter(member for file, _ in assembled for member in file.members)
     shared = {member for member, count in paths.items() if count > 1}
     if not shared:

@@ -7,8 +7,9 @@ from neardup.sources.base import Fields, Format, InputFile
 from neardup.sources.formats import format_of
 
 TEXT_NAMES = (
-    "text", "content", "contents", "body", "raw_content", "document", "article", "page_content", "full_text", "maintext",
-    "page_text", "passage", "markdown", "description", "html", "raw_html", "page_html", "content_html",
+    "text", "content", "contents", "body", "raw_content", "document", "article", "page_content", "full_text",
+    "maintext", "page_text", "passage", "markdown", "description", "html", "raw_html", "page_html",
+    "content_html",
 )  # fmt: skip
 """Names of text columns, the likelier first."""
 
@@ -16,12 +17,21 @@ HTML_NAMES = ("html", "raw_html", "page_html", "content_html")
 """Those whose content is HTML."""
 
 ID_NAMES = (
-    "id", "doc_id", "docid", "document_id", "_id", "uuid", "guid", "key", "docno", "record_id", "warc_record_id",
-    "warc-record-id", "page_id", "article_id", "sha1", "digest",
+    "id", "doc_id", "docid", "document_id", "_id", "uuid", "guid", "key", "docno", "record_id",
+    "warc_record_id", "warc-record-id", "page_id", "article_id", "sha1", "digest",
 )  # fmt: skip
 """Names of id columns. Addresses are not among them: one page can be fetched more than once."""
 
-URL_NAMES = ("url", "uri", "source_url", "page_url", "link", "warc_target_uri", "warc-target-uri", "target_uri")
+URL_NAMES = (
+    "url",
+    "uri",
+    "source_url",
+    "page_url",
+    "link",
+    "warc_target_uri",
+    "warc-target-uri",
+    "target_uri",
+)
 """Names of columns with addresses."""
 
 NONE = "none"
@@ -71,9 +81,18 @@ def _said(file: InputFile, fields: Fields, *, text_given: bool, id_given: bool) 
 
 
 def _untabular(
-    file: InputFile, format: Format, *, text: str | None, id: str | None, url: str | None, columns: tuple[str, ...]
+    file: InputFile,
+    format: Format,
+    *,
+    text: str | None,
+    id: str | None,
+    url: str | None,
+    columns: tuple[str, ...],
 ) -> Fields:
-    """Formats that know their texts. WARC files have ids, addresses and a few columns; the others have none."""
+    """Formats that know their texts.
+
+    WARC files have ids, addresses and a few columns; the others have none.
+    """
     kinds = format.columns(file)
     if text is not None:
         raise UsageError(f"{file.name}: {format.name} files have no columns; leave --text-field away")

@@ -21,7 +21,10 @@ def filesystem(url: str) -> tuple[object, str]:
         raise MissingExtra(f"reading {url}", "remote") from error
     try:
         return cast(tuple[object, str], fsspec.core.url_to_fs(url))
-    except (ImportError, ValueError) as error:  # a protocol nobody knows, or one whose package is not installed
+    except (
+        ImportError,
+        ValueError,
+    ) as error:  # a protocol nobody knows, or one whose package is not installed
         raise InputError(f"{url}: cannot be read ({error}).") from error
 
 

@@ -1,8 +1,8 @@
 """Folders of files that are one document each: text files and HTML pages.
 
-A document's id is the file's path in the folder. Text is handed on as it is stored, except that UTF-16 and UTF-32,
-where a byte order mark tells them, become UTF-8, and UTF-8's own mark is dropped. HTML is handed on untouched: what
-its encoding is says the page itself.
+A document's id is the file's path in the folder. Text is handed on as it is stored, except that UTF-16 and
+UTF-32, where a byte order mark tells them, become UTF-8, and UTF-8's own mark is dropped. HTML is handed on
+untouched: what its encoding is says the page itself.
 """
 
 import codecs
@@ -82,7 +82,11 @@ class Folder(Format):
                 continue
             if len(data) > limit:
                 problems.report(
-                    member, None, "too long", f"the file has more than {limit:,} bytes", "Raise --max-document-bytes"
+                    member,
+                    None,
+                    "too long",
+                    f"the file has more than {limit:,} bytes",
+                    "Raise --max-document-bytes",
                 )
                 continue
             yield at + 1, member, data

@@ -33,7 +33,10 @@ def named(name: str) -> Format:
 
 
 def told_by(name: str) -> tuple[str | None, Compression | None]:
-    """What a file's name says of its format and compression. Parquet compresses inside: .parquet.gz is not known."""
+    """What a file's name says of its format and compression.
+
+    Parquet compresses inside: .parquet.gz is not known.
+    """
     compression, plain = compression_of(name)
     lower = plain.lower()
     format = next((format for suffix, format in SUFFIXES.items() if lower.endswith(suffix)), None)

@@ -1,7 +1,8 @@
 """A text file whose lines are the documents. Has no suffix of its own: it is chosen with --format lines.
 
-Empty lines are documents too, empty ones, so that what is kept of a file has all of its lines but the duplicates.
-Bytes are handed on as they are; the line end, \\n or \\r\\n, is not part of the document but is written again.
+Empty lines are documents too, empty ones, so that what is kept of a file has all of its lines but the
+duplicates. Bytes are handed on as they are; the line end, \\n or \\r\\n, is not part of the document but is
+written again.
 """
 
 from collections.abc import Iterator
@@ -41,19 +42,16 @@ class Lines(Format):
         lines: list[bytes] = []
         numbers: list[NDArray[np.int64]] = []
         size = 0
-        for first, block in blocks(split, limit=limit, too_long=too_long):
-            found = block.split(b"\n")
-            if not found[-1]:
-                found.pop()
+        for first, found, bytes_ in blocks(split, limit=limit, too_long=too_long):
             positions = np.arange(first, first + len(found), dtype=np.int64)
-            if len(block) > limit:
+            if bytes_ > limit:
                 short = np.array([len(line) <= limit for line in found], dtype=np.bool_)
                 for at in np.flatnonzero(~short):
                     too_long(int(positions[at]), len(found[at]))
                 found, positions = [found[at] for at in np.flatnonzero(short)], positions[short]
             lines += found
             numbers.append(positions)
-            size += len(block)
+            size += bytes_
             if size >= BATCH_BYTES:
                 yield lines, np.concatenate(numbers)
                 lines, numbers, size = [], [], 0

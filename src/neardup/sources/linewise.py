@@ -1,16 +1,17 @@
 """Files of lines: cut by bytes, read in blocks, numbered by line.
 
-A split is a range of bytes and owns the lines that *start* in it, so that every line belongs to exactly one split
-wherever the cuts fall. Compressed and remote files cannot be entered in the middle and are one split.
+A split is a range of bytes and owns the lines that *start* in it, so that every line belongs to exactly one
+split wherever the cuts fall. Compressed and remote files cannot be entered in the middle and are one split.
 
-Line numbers in a later split need the number of line ends before it. Counting them all when the file is cut would
-read a corpus twice before anything starts. Instead whoever reads a split counts from the nearest place whose line
-number is known, and leaves the number of its own end for the next: threads that walk through a file side by side
-count bytes that one of them has just read.
+Line numbers in a later split need the number of line ends before it. Counting them all when the file is cut
+would read a corpus twice before anything starts. Instead whoever reads a split counts from the nearest place
+whose line number is known, and leaves the number of its own end for the next: threads that walk through a
+file side by side count bytes that one of them has just read.
 """
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from threading import Lock
 from typing import BinaryIO
 
@@ -20,7 +21,7 @@ from neardup.sources.compression import open_plain
 from neardup.sources.files import is_remote
 
 BLOCK_BYTES = 1 << 18
-"""Lines are handled this many bytes at a time: what is made of a block still lies in the processor's cache."""
+"""Lines are handled this many bytes at a time. Measured: 64 to 512 kB are alike, 1 MB is up to a quarter slower."""
 
 _BOM = b"\xef\xbb\xbf"
 _FILES_REMEMBERED = 1024
@@ -37,7 +38,7 @@ def byte_splits(file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
         return [Split(file, 0, file.size, file.size)]
     parts = -(-file.size // max(1, size))
     cuts = [file.size * part // parts for part in range(parts)] + [file.size]
-    return [Split(file, a, b, b - a, part, parts) for part, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False))]
+    return [Split(file, a, b, b - a, part, parts) for part, (a, b) in enumerate(pairwise(cuts))]
 
 
 class _LineNumbers:
@@ -89,7 +90,10 @@ def _first_start(stream: BinaryIO, start: int) -> int:
 
 
 def _owned(stream: BinaryIO, at: int, stop: int | None) -> Iterator[bytes]:
-    """The bytes from `at` to `stop`, and on to the end of the line that is begun there. No stop: all of them."""
+    """The bytes from `at` to `stop`, and on to the end of the line that is begun there.
+
+    No stop: all of them.
+    """
     last = b"\n"
     while stop is None or at < stop:
         data = stream.read(BLOCK_BYTES if stop is None else min(BLOCK_BYTES, stop - at))
@@ -107,11 +111,11 @@ def _owned(stream: BinaryIO, at: int, stop: int | None) -> Iterator[bytes]:
             return
 
 
-def blocks(split: Split, *, limit: int, too_long: Callable[[int, int], None]) -> Iterator[tuple[int, bytes]]:
-    """Whole lines, about BLOCK_BYTES at a time, each block with the number of its first line.
+def blocks(split: Split, *, limit: int, too_long: Callable[[int, int], None]) -> Iterator[tuple[int, list[bytes], int]]:
+    """Lines without their \\n, about BLOCK_BYTES at a time: number of the first one, the lines, bytes in all.
 
-    A line of more than `limit` bytes that spans blocks is never held: it is passed over, and `too_long` is told its
-    number and length. Shorter blocks may still contain lines beyond the limit; whoever takes them apart sees those.
+    A line of more than `limit` bytes that spans blocks is never held: it is passed over, and `too_long` is told
+    its number and length. There may still be lines beyond the limit in blocks that have more bytes than it.
     """
     file = split.file
     with open_plain(file.path, file.compression, file.name) as stream:
@@ -123,24 +127,28 @@ def blocks(split: Split, *, limit: int, too_long: Callable[[int, int], None]) ->
                 if at >= stop:
                     return
                 line = _line_numbers.at(stream, at)
-        lines = _WholeLines(_owned(stream, at, stop), at=at, line=line, limit=limit, too_long=too_long)
-        for number, block in lines:
+        whole = _WholeLines(_owned(stream, at, stop), at=at, line=line, limit=limit, too_long=too_long)
+        for number, lines, size in whole:
             if number == 1:
-                block = _without_bom(file, block)
-            if block:
-                yield number, block
+                if lines == [_BOM]:
+                    continue
+                lines[0] = _without_bom(file, lines[0])
+            yield number, lines, size
         if split.part + 1 < split.parts:
-            _line_numbers.learn(stream, lines.at, lines.line)
+            _line_numbers.learn(stream, whole.at, whole.line)
 
 
-def _without_bom(file: InputFile, block: bytes) -> bytes:
-    if block.startswith((b"\xff\xfe", b"\xfe\xff")):
+def _without_bom(file: InputFile, line: bytes) -> bytes:
+    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{file.name}: this is UTF-16, not UTF-8. Convert it first: iconv -f UTF-16 -t UTF-8")
-    return block.removeprefix(_BOM)
+    return line.removeprefix(_BOM)
 
 
 class _WholeLines:
-    """Joins what was read to whole lines; the last one may lack its line end. Knows where it is when it is through."""
+    """Takes what was read apart into lines and joins those that span pieces.
+
+    Knows where it is when it is through.
+    """
 
     def __init__(
         self, pieces: Iterator[bytes], *, at: int, line: int, limit: int, too_long: Callable[[int, int], None]
@@ -151,35 +159,34 @@ class _WholeLines:
         self.at = at
         self.line = line
 
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+    def __iter__(self) -> Iterator[tuple[int, list[bytes], int]]:
         begun: list[bytes] = []
         held = 0
         passed_over = 0  # bytes so far of a line that proved too long
         for piece in self._pieces:
-            data = piece
-            self.at += len(data)
+            self.at += len(piece)
+            lines = piece.split(b"\n")
             if passed_over:
-                end = data.find(b"\n") + 1
-                if not end:
-                    passed_over += len(data)
+                if len(lines) == 1:
+                    passed_over += len(piece)
                     continue
-                self._too_long(self.line, passed_over + end - 1)
+                self._too_long(self.line, passed_over + len(lines.pop(0)))
                 self.line += 1
                 passed_over = 0
-                data = data[end:]
-            cut = data.rfind(b"\n") + 1
-            if cut:
-                block = b"".join([*begun, data[:cut]])
-                begun, held = [], 0
-                yield self.line, block
-                self.line += block.count(b"\n")
-                data = data[cut:]
-            if data:
-                begun.append(data)
-                held += len(data)
+            elif begun and len(lines) > 1:
+                lines[0] = b"".join([*begun, lines[0]])
+                begun = []
+            rest = lines.pop()
+            if lines:
+                yield self.line, lines, held + len(piece)
+                self.line += len(lines)
+                held = 0
+            if rest:
+                begun.append(rest)
+                held += len(rest)
             if held > self._limit:
                 begun, held, passed_over = [], 0, held
         if passed_over:
             self._too_long(self.line, passed_over)
         elif begun:
-            yield self.line, b"".join(begun)
+            yield self.line, [b"".join(begun)], held

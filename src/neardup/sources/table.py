@@ -1,11 +1,12 @@
-"""Documents in memory: a table of pyarrow, Polars, pandas, DuckDB or Hugging Face, or a list of texts or of dicts.
+"""Documents in memory: a table of pyarrow, Polars, pandas, DuckDB or Hugging Face, or a list of texts or of
+dicts.
 
 Whatever speaks Arrow's C stream is taken without a copy. What is kept is written as Parquet.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,7 @@ class InMemory(Format):
         parts = min(rows, -(-self.data.nbytes // max(1, size)) or 1)
         cuts = [rows * part // parts for part in range(parts)] + [rows] if parts else []
         share = self.data.nbytes // max(1, rows)
-        pairs = zip(cuts, cuts[1:], strict=False)
-        return [Split(file, a, b, (b - a) * share, part, parts) for part, (a, b) in enumerate(pairs)]
+        return [Split(file, a, b, (b - a) * share, part, parts) for part, (a, b) in enumerate(pairwise(cuts))]
 
     def _batches(self, split: Split) -> Iterator[tuple[int, pa.RecordBatch]]:
         rows = split.stop - split.start
@@ -79,8 +79,8 @@ class InMemory(Format):
         for name in notes.column_names if notes is not None else ():
             if name in part.column_names:
                 raise UsageError(
-                    f"{split.file.name}: there is a column {name!r} already, and notes are to be written under that "
-                    "name. Rename the column, or write without notes."
+                    f"{split.file.name}: there is a column {name!r} already, and notes are to be written "
+                    "under that name. Rename the column, or write without notes."
                 )
             assert notes is not None
             part = part.append_column(notes.schema.field(name), notes.column(name))
@@ -129,8 +129,8 @@ def _as_table(data: object) -> pa.Table:
     if isinstance(data, Iterable):
         return _from_iterable(data)
     raise UsageError(
-        f"cannot read documents from {type(data).__name__}: give a table that speaks Arrow (pyarrow, Polars, pandas, "
-        "DuckDB, datasets), a list of texts, or a list of dicts"
+        f"cannot read documents from {type(data).__name__}: give a table that speaks Arrow (pyarrow, Polars, "
+        "pandas, DuckDB, datasets), a list of texts, or a list of dicts"
     )
 
 

@@ -1,16 +1,16 @@
 """WARC and WET files from crawls, compressed or not.
 
-Documents are the responses (status 200 to 299) and resources of type text/html, application/xhtml+xml or text/*, and
-the conversions (the texts of WET files). Other records (warcinfo, requests, metadata, images, redirects …) are not
-documents, but stay in what is written. What is reported as a problem is not written.
+Documents are the responses (status 200 to 299) and resources of type text/html, application/xhtml+xml or
+text/*, and the conversions (the texts of WET files). Other records (warcinfo, requests, metadata, images,
+redirects …) are not documents, but stay in what is written. What is reported as a problem is not written.
 
-The id is the WARC-Record-ID without its brackets, or the target URI where the id field is "url". Transfer and content
-encodings (chunked, gzip, deflate, br, zstd) are undone by fastwarc; some crawlers undo them and leave the header, so a
-body that does not decode but looks like text is taken as it is.
+The id is the WARC-Record-ID without its brackets, or the target URI where the id field is "url". Transfer and
+content encodings (chunked, gzip, deflate, br, zstd) are undone by fastwarc; some crawlers undo them and leave
+the header, so a body that does not decode but looks like text is taken as it is.
 
-A file is one split. What is kept is copied byte for byte if the file is uncompressed, or gzip with a member per
-record, which is how WARC files are meant to be. Otherwise (one gzip member, zst …) the *content* is copied byte for byte
-and compressed anew: gzip with a member per record, the others as one stream.
+A file is one split. What is kept is copied byte for byte if the file is uncompressed, or gzip with a member
+per record, which is how WARC files are meant to be. Otherwise (one gzip member, zst …) the *content* is
+copied byte for byte and compressed anew: gzip with a member per record, the others as one stream.
 """
 
 import codecs
@@ -69,7 +69,9 @@ class Warc(Format):
         """One: where a record starts is known only to who has read those before it."""
         return [Split(file, 0, file.size, file.size)]
 
-    def _records(self, stream: BinaryIO, split: Split, problems: Problems) -> Iterator[tuple[Record, _Page | None, bool]]:
+    def _records(
+        self, stream: BinaryIO, split: Split, problems: Problems
+    ) -> Iterator[tuple[Record, _Page | None, bool]]:
         """Every record, the document in it if there is one, and whether it was reported as a problem."""
         name, limit = split.file.name, problems.max_document_bytes
 
@@ -80,7 +82,12 @@ class Warc(Format):
             if record.block is None:
                 long = record.kind in _KINDS and _might_be_document(record)
                 if long:
-                    _too_long(problems, name, record, f"the record at byte {record.start:,} has {record.length:,} bytes")
+                    _too_long(
+                        problems,
+                        name,
+                        record,
+                        f"the record at byte {record.start:,} has {record.length:,} bytes",
+                    )
                 yield record, None, long
                 continue
             try:
@@ -111,7 +118,10 @@ class Warc(Format):
             yield batch
 
     def read(self, split: Split, problems: Problems) -> Iterator[Documents]:
-        """HTML as the server sent it, other text as UTF-8. Positions are numbers of records, of all kinds, from 1."""
+        """HTML as the server sent it, other text as UTF-8.
+
+        Positions are numbers of records, of all kinds, from 1.
+        """
         fields = split.file.fields
         extra = dict.fromkeys(c for c in (*fields.columns, fields.url) if c is not None)
         for batch in self._pages(split, problems):
@@ -161,8 +171,6 @@ def _stored_starts(stream: BinaryIO, starts: list[int]) -> list[int] | None:
     assert isinstance(raw, Unpacked)
     members = dict(reversed(raw.member_starts))  # empty members share their start with the next: take the first
     found = [members.get(start) for start in starts]
-    if starts and starts[0] and found[0] is None:
-        return None
     return None if None in found else cast(list[int], found)
 
 
@@ -257,7 +265,10 @@ def _page(record: Record, file: InputFile, limit: int) -> _Page | None:
 
 @cache
 def _fastwarc() -> "type[WarcRecord]":
-    """What decodes HTTP. Its version 1 warns of its own old names when it is imported; that is not for our users."""
+    """What decodes HTTP.
+
+    Its version 1 warns of its own old names when it is imported; that is not for our users.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -268,7 +279,10 @@ def _fastwarc() -> "type[WarcRecord]":
 
 
 def _http(record: Record, limit: int) -> tuple[int | None, str | None, bytes]:
-    """Status, content type and decoded body of an HTTP response. The body is not decoded where it is not wanted."""
+    """Status, content type and decoded body of an HTTP response.
+
+    The body is not decoded where it is not wanted.
+    """
     warc_record = _fastwarc()
     assert record.block is not None
     stored = record.head + record.block
@@ -313,6 +327,6 @@ def _table(pages: list[_Page]) -> pa.RecordBatch:
 def refuse_arc(name: str) -> InputError:
     """ARC, the format before WARC, is not read."""
     return InputError(
-        f"{name}: ARC files are not read. Convert it to WARC first, for example with: warcio recompress {name} "
-        f"{Path(name).name.replace('.arc', '.warc')}"
+        f"{name}: ARC files are not read. Convert it to WARC first, for example with: "
+        f"warcio recompress {name} {Path(name).name.replace('.arc', '.warc')}"
     )

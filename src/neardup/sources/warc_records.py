@@ -6,9 +6,9 @@
     Content-Length bytes
     CRLF CRLF
 
-The framing is read here, not by a library: a file that was cut short must be noticed, and copies are made by byte
-ranges, which need exact offsets in the content and, where each record is a gzip member of its own, in the stored file.
-(ISO 28500:2017, sections 4, 5 and annex D.)
+The framing is read here, not by a library: a file that was cut short must be noticed, and copies are made by
+byte ranges, which need exact offsets in the content and, where each record is a gzip member of its own, in
+the stored file. (ISO 28500:2017, sections 4, 5 and annex D.)
 """
 
 import io
@@ -43,7 +43,10 @@ class Record:
 
 
 def records(stream: BinaryIO, name: str, wanted: Callable[[str, int], bool]) -> Iterator[Record]:
-    """All records in order. The blocks of those whose type and length are `wanted` are read, the rest passed over."""
+    """All records in order.
+
+    The blocks of those whose type and length are `wanted` are read, the rest passed over.
+    """
     at, number = 0, 0
     while line := stream.readline(_LONGEST_LINE):
         if line in (b"\r\n", b"\n"):
@@ -68,8 +71,8 @@ def records(stream: BinaryIO, name: str, wanted: Callable[[str, int], bool]) -> 
             found = _pass_over(stream, length)
         if found < length:
             raise InputError(
-                f"{name}: ends in the middle of record {number}, which starts at byte {at:,}: {found:,} of its "
-                f"{length:,} bytes are there. Was it cut short on its way here? Fetch it again."
+                f"{name}: ends in the middle of record {number}, which starts at byte {at:,}: {found:,} of "
+                f"its {length:,} bytes are there. Was it cut short on its way here? Fetch it again."
             )
         yield Record(number, at, header, head, length, block)
         at += len(head) + length
@@ -78,7 +81,8 @@ def records(stream: BinaryIO, name: str, wanted: Callable[[str, int], bool]) -> 
 def _head(stream: BinaryIO, first: bytes, name: str, at: int, number: int) -> bytes:
     if not first.startswith(b"WARC/"):
         raise InputError(
-            f"{name}: record {number} does not start at byte {at:,} where it should: there is {first[:20]!r}, not 'WARC/'. "
+            f"{name}: record {number} does not start at byte {at:,} where it should: "
+            f"there is {first[:20]!r}, not 'WARC/'. "
             + ("Is this a WARC file?" if number == 1 else "The file is damaged at or before that place.")
         )
     lines, size = [first], len(first)

@@ -1,0 +1,181 @@
+"""Bad input through the command: a clear error with file and line, or a counted and reported skip."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import neardup
+from tests.corpus import documents
+from tests.surface.conftest import run
+
+GOOD = "".join(json.dumps(r) + "\n" for r in documents(20))
+
+
+def check(tmp_path, name: str, data: bytes, message: str, *, skips: bool, options: tuple = ()) -> dict | None:
+    """Stop by default with the message; with skip, count it and go on, if that is possible."""
+    (tmp_path / name).write_bytes(data)
+    stopped = run("dedup", tmp_path / name, "-o", tmp_path / "stop", *options)
+    assert stopped.returncode in (1, 2), stopped.stderr
+    assert message in stopped.stderr.replace("\n", " "), stopped.stderr
+    assert name in stopped.stderr
+    assert "Traceback" not in stopped.stderr
+    assert not (tmp_path / "stop/run.json").exists()
+    assert not (tmp_path / "stop/kept").exists()
+    skipped = run("dedup", tmp_path / name, "-o", tmp_path / "skip", "--on-error", "skip", "--json", *options)
+    if not skips:
+        assert skipped.returncode in (1, 2)
+        assert not (tmp_path / "skip/run.json").exists()
+        return None
+    assert skipped.returncode == 0, skipped.stderr
+    assert "skipped" in skipped.stderr
+    return json.loads(skipped.stdout)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "number"),
+    [
+        (b'{"id": "x", "text": "broken', "not JSON", 21),
+        (b'{"id": "x"}', "no text field", 21),
+        (b'{"id": "x", "text": 5}', "", 21),
+        (b"[1, 2]", "", 21),
+        (b'{"id": "x", "text": "\xff\xfe"}', "not UTF-8", 21),
+        (b'{"text": "no id"}', "no id", 21),
+    ],
+)
+def test_broken_lines(tmp_path, line, kind, number):
+    facts = check(tmp_path, "in.jsonl", GOOD.encode() + line + b"\n" + b'{"id": "z", "text": "good"}\n', f":{number}", skips=True)
+    assert facts["counts"]["documents"] == 21
+    assert facts["counts"]["skipped"] == 1
+    if kind:
+        assert facts["counts"]["skipped_by_kind"] == {kind: 1}
+    row = pq.read_table(tmp_path / "skip/skipped.parquet").to_pylist()[0]
+    assert (row["source"], row["position"]) == ("in.jsonl", number)
+
+
+def test_truncated_gzip(tmp_path):
+    data = gzip.compress(GOOD.encode())
+    check(tmp_path, "in.jsonl.gz", data[: len(data) // 2], "in.jsonl.gz", skips=False)
+
+
+def test_truncated_parquet(tmp_path):
+    pq.write_table(pa.Table.from_pylist(documents(50)), tmp_path / "whole.parquet")
+    data = (tmp_path / "whole.parquet").read_bytes()
+    check(tmp_path, "in.parquet", data[: len(data) // 2], "not a whole Parquet file", skips=False)
+
+
+def test_damaged_parquet(tmp_path):
+    pq.write_table(pa.Table.from_pylist(documents(500)), tmp_path / "whole.parquet", compression="zstd")
+    data = bytearray((tmp_path / "whole.parquet").read_bytes())
+    data[1000:3000] = os.urandom(2000)
+    check(tmp_path, "in.parquet", bytes(data), "damaged", skips=False)
+
+
+def test_duplicate_ids(tmp_path):
+    data = GOOD + json.dumps({"id": "d0003", "text": "a different text altogether, longer than five words"}) + "\n"
+    facts = check(tmp_path, "in.jsonl", data.encode(), "duplicate id", skips=True)
+    assert facts["counts"]["skipped_by_kind"] == {"duplicate id": 1}
+    kept = [json.loads(x)["id"] for x in (tmp_path / "skip/kept/in.jsonl").read_text().splitlines()]
+    assert kept[-1] == "d0003"
+
+
+def test_a_line_that_is_too_long_is_passed_over_in_bounded_memory(tmp_path):
+    long = json.dumps({"id": "long", "text": "word " * 400_000})
+    facts = check(
+        tmp_path, "in.jsonl", (GOOD + long + "\n" + '{"id": "z", "text": "good"}\n').encode(), ":21", skips=True,
+        options=("--max-document-bytes", "1000000"),
+    )  # fmt: skip
+    assert facts["counts"]["documents"] == 21
+
+
+def test_nul_bytes_are_separators(tmp_path):
+    (tmp_path / "in.jsonl").write_text(json.dumps({"id": "a", "text": "one\0two three"}) + "\n")
+    assert run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", "-q").returncode == 0
+    assert neardup.resemblance("one\0two three", "one two three").identical
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.csv", "in.txt", "in.html", "in.jsonl.gz"])
+def test_an_empty_file(tmp_path, name):
+    (tmp_path / name).write_bytes(gzip.compress(b"") if name.endswith(".gz") else b"")
+    done = run("dedup", tmp_path / name, "-o", tmp_path / "out", "--json")
+    assert "Traceback" not in done.stderr
+    if done.returncode == 0:
+        assert json.loads(done.stdout)["counts"]["removed"] == 0
+    else:
+        assert "empty" in done.stderr
+
+
+def test_an_unwritable_output(tmp_path):
+    (tmp_path / "in.jsonl").write_text(GOOD)
+    done = run("dedup", tmp_path / "in.jsonl", "-o", "/proc/neardup-out")
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("kilobytes", [8, 64, 256, 700])
+def test_a_full_disk(tmp_path, kilobytes):
+    """A file system of its own, too small at one step or another; with room, the same command goes on."""
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(r) + "\n" for r in documents(2000, length=30)))
+    (tmp_path / "disk").mkdir()
+    script = f"""
+set -e
+mount -t tmpfs -o size={kilobytes}k neardup {tmp_path}/disk
+trap 'umount {tmp_path}/disk' EXIT
+set +e
+{sys.executable} -m neardup dedup {tmp_path}/in.jsonl -o {tmp_path}/disk/out -q --threshold 0.7 2> {tmp_path}/first; echo $? > {tmp_path}/code1
+ls {tmp_path}/disk/out/run.json > {tmp_path}/taken 2>/dev/null
+mount -o remount,size=64m {tmp_path}/disk
+{sys.executable} -m neardup dedup {tmp_path}/in.jsonl -o {tmp_path}/disk/out -q --threshold 0.7 2> {tmp_path}/second; echo $? > {tmp_path}/code2
+cp {tmp_path}/disk/out/removed.parquet {tmp_path}/removed.parquet
+"""
+    inside = ["bash", "-c", script] if os.geteuid() == 0 else ["unshare", "-rm", "bash", "-c", script]
+    done = subprocess.run(inside, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    first = (tmp_path / "first").read_text()
+    assert (tmp_path / "code1").read_text().strip() == "1", first
+    assert "the disk is full" in first
+    assert "Traceback" not in first
+    assert (tmp_path / "taken").read_text() == ""
+    assert (tmp_path / "code2").read_text().strip() == "0", (tmp_path / "second").read_text()
+    expected = neardup.dedup(tmp_path / "in.jsonl", threshold=0.7)
+    assert pq.read_table(tmp_path / "removed.parquet").equals(expected.removed)
+
+
+def test_hostile_html_costs_linear_time(tmp_path):
+    pages = {
+        "deep.html": b"<ul><li>" * 100_000 + b"the bottom of the page",
+        "unclosed.html": b"<!--" + b"<script>" * 50_000,
+        "angle.html": b"<" * 200_000,
+        "attributes.html": b"<p " + b"a=b " * 100_000 + b">text of the page",
+    }
+    for name, page in pages.items():
+        (tmp_path / name).write_bytes(page)
+    done = run("dedup", *(tmp_path / n for n in pages), "-o", tmp_path / "out", "--json", "-q")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["counts"]["documents"] == 4
+    assert sum(s["seconds"] for s in facts["steps"]) < 30
+
+
+def test_interrupting_is_not_a_crash(tmp_path):
+    import signal
+    import time
+
+    (tmp_path / "fifo").mkdir()
+    os.mkfifo(tmp_path / "in.jsonl")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "neardup", "dedup", "-", "-o", str(tmp_path / "out")],
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "goes on where it stopped" in stderr
+    assert "Traceback" not in stderr
