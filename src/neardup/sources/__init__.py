@@ -13,6 +13,8 @@
     linewise        files of lines: byte ranges, blocks, line numbers
     compression     .gz .zst .bz2 .xz
     files           opening files, here or far away
+    ahead           reading in a thread of its own
+    stdin           what comes on standard input
 
 `FORMATS` has one instance of each format by its name; `format_of` is the one that reads an input file.
 """

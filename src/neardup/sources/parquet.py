@@ -9,10 +9,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from neardup.errors import InputError
+from neardup.sources.ahead import ahead
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
 from neardup.sources.files import open_binary
 
 _ROWS_AT_ONCE = 65536
+_GROUP_BYTES = 64 << 20
 _BUFFER = 1 << 20  # without it Arrow holds a row group's whole column chunk in memory
 
 
@@ -49,7 +51,7 @@ class Parquet(Format):
     def _open(self, file: InputFile) -> pq.ParquetFile:
         try:
             source = open_binary(file.path) if "://" in file.path else file.path
-            return pq.ParquetFile(source, memory_map=False, buffer_size=_BUFFER)
+            return pq.ParquetFile(source, memory_map=False, buffer_size=_BUFFER, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
             raise InputError(
                 f"{file.name}: this is not a whole Parquet file ({error}). Was it cut short on its way here?"
@@ -122,26 +124,32 @@ class Parquet(Format):
         with self._open(split.file) as parquet:
             schema = parquet.schema_arrow
             codecs, dictionaries = _encodings(parquet.metadata)
-        if notes is not None:
-            for note in notes.schema:
-                schema = schema.append(note)
-        at = 0
+        for note in notes.schema if notes is not None else ():
+            schema = schema.append(note)
         with pq.ParquetWriter(target, schema, compression=codecs or "snappy", use_dictionary=dictionaries) as writer:
-            pending: list[pa.RecordBatch] = []
-            for _, whole in self._batches(split, None):
-                rows = slice(at, at + whole.num_rows)
-                batch = whole
-                if notes is not None:
-                    added = notes.slice(at, whole.num_rows).combine_chunks().columns
-                    columns = [*whole.columns, *(c.chunk(0) if c.num_chunks else pa.array([], c.type) for c in added)]
-                    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-                pending.append(batch.filter(pa.array(keep[rows])))
-                at = rows.stop
-                if sum(b.num_rows for b in pending) >= 1 << 16 or sum(b.nbytes for b in pending) >= 1 << 27:
-                    writer.write_table(pa.Table.from_batches(pending, schema))
-                    pending = []
-            if pending:
-                writer.write_table(pa.Table.from_batches(pending, schema))
+            for rows in ahead(self._kept(split, keep, notes, schema), depth=1):
+                writer.write_table(rows)
+
+    def _kept(
+        self, split: Split, keep: NDArray[np.bool_], notes: pa.Table | None, schema: pa.Schema
+    ) -> Iterator[pa.Table]:
+        """The rows to keep, as much at once as a row group should hold."""
+        at = size = count = 0
+        waiting: list[pa.RecordBatch] = []
+        for _, batch in self._batches(split, None):
+            rows = slice(at, at + batch.num_rows)
+            at = rows.stop
+            if notes is not None:
+                added = notes.slice(rows.start, batch.num_rows).combine_chunks().to_batches()
+                batch = pa.RecordBatch.from_arrays([*batch.columns, *added[0].columns], schema=schema)
+            waiting.append(batch.filter(pa.array(keep[rows])))
+            size += waiting[-1].nbytes
+            count += waiting[-1].num_rows
+            if count >= _ROWS_AT_ONCE or size >= _GROUP_BYTES:
+                yield pa.Table.from_batches(waiting, schema)
+                waiting, size, count = [], 0, 0
+        if waiting:
+            yield pa.Table.from_batches(waiting, schema)
 
 
 def _encodings(metadata: pq.FileMetaData) -> tuple[dict[str, str], list[str]]:

@@ -61,10 +61,8 @@ class Meter:
 
     def measure(self, pairs: NDArray[np.int64]) -> Overlap:
         """Measure pairs of document numbers, and write them down."""
-        wanted = np.unique(pairs)
-        if (self.shelf.starts[wanted] < 0).any():
-            if self.shelf.end:  # reading the collection a third time costs more than sets that nobody asks for
-                wanted = np.union1d(wanted, self.possible)
+        if (self.shelf.starts[pairs] < 0).any():  # reading the collection again costs more than sets nobody asks for
+            wanted = np.union1d(pairs, self.possible)
             self.shelve(self.shelf, wanted[self.shelf.starts[wanted] < 0])
         found = self._overlaps(pairs)
         self.pairs = np.concatenate([self.pairs, pairs])
