@@ -6,7 +6,8 @@ import sys
 import pyarrow.parquet as pq
 
 out, documents = sys.argv[1:3]
-texts = {d["id"]: d["text"] for d in map(json.loads, open(documents, encoding="utf-8"))}
+with open(documents, encoding="utf-8") as lines:
+    texts = {d["id"]: d["text"] for d in map(json.loads, lines)}
 removed = pq.read_table(f"{out}/removed.parquet").to_pylist()
 shown: set[str] = set()
 for row in sorted(removed, key=lambda r: r["resemblance"]):

@@ -9,10 +9,10 @@ def documents(n: int, *, seed: int = 1, length: int = 60, clusters: float = 0.6)
     """`clusters` of the documents are copies of earlier ones with a random share of their words changed."""
     rng = random.Random(seed)
     made: list[list[str]] = []
-    for i in range(n):
+    for _ in range(n):
         if made and rng.random() < clusters:
             words = list(rng.choice(made))
-            for _ in range(int(len(words) * rng.choice([0, 0, 0.01, 0.02, 0.05, 0.1, 0.3]))):
+            for _change in range(int(len(words) * rng.choice([0, 0, 0.01, 0.02, 0.05, 0.1, 0.3]))):
                 at = rng.randrange(len(words))
                 words[at : at + rng.randint(0, 1)] = [rng.choice(WORDS)]
             made.append(words)

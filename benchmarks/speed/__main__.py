@@ -57,18 +57,12 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--documents", type=int, default=200_000, help="of the corpus neardup and the floor run on"
-    )
+    parser.add_argument("--documents", type=int, default=200_000, help="of the corpus neardup and the floor run on")
     parser.add_argument("--peer-documents", type=int, default=20_000, help="of the corpus all systems run on")
-    parser.add_argument(
-        "--threads", type=int, default=2, help="threads, processes or workers of every system"
-    )
+    parser.add_argument("--threads", type=int, default=2, help="threads, processes or workers of every system")
     parser.add_argument("--threshold", type=float, default=0.8)
     parser.add_argument("--repeat", type=int, default=3, help="runs of each system; the fastest counts")
-    parser.add_argument(
-        "--only", type=_names, default=list(NAMES), help=f"comma-separated, of {', '.join(NAMES)}"
-    )
+    parser.add_argument("--only", type=_names, default=list(NAMES), help=f"comma-separated, of {', '.join(NAMES)}")
     parser.add_argument("--full-truth", action="store_true", help="compare all pairs of the large corpus too")
     parser.add_argument("--timeout", type=float, default=7_200.0, help="seconds a single run may take")
     parser.add_argument("--work", type=Path, default=default_work(), help="corpora, environments, logs")
@@ -151,9 +145,7 @@ def _report(
             "shingle_words": truth.SHINGLE,
         },
         "corpora": {made.path.name: made.facts for made in corpora},
-        "neardup_warm_up": {**asdict(warm_up), "compile_seconds": warm_up.compile_seconds}
-        if warm_up
-        else None,
+        "neardup_warm_up": {**asdict(warm_up), "compile_seconds": warm_up.compile_seconds} if warm_up else None,
         "results": runs,
     }
 
@@ -183,9 +175,7 @@ def _print(
                 )
             )
     if report["neardup_warm_up"]:
-        screen.print(
-            f"neardup compiles its kernels once, in {report['neardup_warm_up']['compile_seconds']:.1f} s"
-        )
+        screen.print(f"neardup compiles its kernels once, in {report['neardup_warm_up']['compile_seconds']:.1f} s")
     for sentence in table.failures([run for run, _ in [*measured, *full]]):
         screen.print(sentence, style="red", markup=False, highlight=False)
     print(f"written to {options.json}", file=sys.stderr)

@@ -87,9 +87,7 @@ def build(parameters: Parameters, work: Path) -> Corpus:
         "text_bytes": text_bytes,
         "file_bytes": partial.stat().st_size,
         "mean_document_bytes": round(text_bytes / parameters.documents, 1),
-        "documents_by_kind": {
-            name: int((planned.kind == code).sum()) for code, name in enumerate(planting.KINDS)
-        },
+        "documents_by_kind": {name: int((planned.kind == code).sum()) for code, name in enumerate(planting.KINDS)},
         "planted_clusters": int(planned.cluster.max()) + 1,
         "with_boilerplate": int((planned.boilerplate >= 0).sum()),
         "seconds_to_write": round(time.perf_counter() - began, 1),
@@ -146,9 +144,7 @@ def _unedited(planned: Plan, low: int, high: int) -> tuple[Draws, Rows, Rows]:
     return mix(key + position.astype(np.uint64) * GOLDEN), document, firsts
 
 
-def _edited(
-    planned: Plan, low: int, high: int, drawn: Draws, document: Rows, firsts: Rows
-) -> tuple[Draws, Rows]:
+def _edited(planned: Plan, low: int, high: int, drawn: Draws, document: Rows, firsts: Rows) -> tuple[Draws, Rows]:
     """Apply the bursts: replace, drop or insert runs of words, never the first word or the boilerplate."""
     bursts = planned.bursts[low:high]
     if not bursts.any():

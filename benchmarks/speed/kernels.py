@@ -107,9 +107,7 @@ def main(argv: list[str] | None = None) -> int:
         except (ImportError, AttributeError) as error:
             print(f"{name}: not measured, neardup does not offer it: {error}", file=sys.stderr)
     if options.json:
-        options.json.write_text(
-            json.dumps({**machine.describe(), "megabytes_per_second": figures}, indent=2) + "\n"
-        )
+        options.json.write_text(json.dumps({**machine.describe(), "megabytes_per_second": figures}, indent=2) + "\n")
     _print(figures, options)
     return 0 if len(figures) == len(cases) else 1
 

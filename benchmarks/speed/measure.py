@@ -85,9 +85,7 @@ def run(
 def best(costs: Sequence[Cost]) -> Cost:
     """The run of least wall time, with the largest memory of any run."""
     fastest = min(costs, key=lambda cost: cost.wall)
-    return Cost(
-        fastest.wall, fastest.cpu, max(cost.peak_rss for cost in costs), max(cost.peak_tree for cost in costs)
-    )
+    return Cost(fastest.wall, fastest.cpu, max(cost.peak_rss for cost in costs), max(cost.peak_tree for cost in costs))
 
 
 class _Watch(threading.Thread):

@@ -85,23 +85,17 @@ def warm_up(work: Path, *, threshold: float, threads: int) -> WarmUp:
     seconds = []
     for _ in range(2):
         with scratch(work, "neardup") as folder:
-            seconds.append(
-                dedup(small.path, folder / "out", work=work, threshold=threshold, threads=threads).wall
-            )
+            seconds.append(dedup(small.path, folder / "out", work=work, threshold=threshold, threads=threads).wall)
     return WarmUp(*seconds)
 
 
-def run(
-    file: Path, into: Run, *, work: Path, threshold: float, threads: int, repeat: int, timeout: float
-) -> None:
+def run(file: Path, into: Run, *, work: Path, threshold: float, threads: int, repeat: int, timeout: float) -> None:
     """Fill `into`: costs of every repetition, the outcome of the last; or the reason why not."""
     try:
         for _ in range(repeat):
             with scratch(work, "neardup") as folder:
                 out = folder / "out"
-                into.costs.append(
-                    dedup(file, out, work=work, threshold=threshold, threads=threads, timeout=timeout)
-                )
+                into.costs.append(dedup(file, out, work=work, threshold=threshold, threads=threads, timeout=timeout))
                 into.outcome = read_outcome(out)
     except (MissingCommandError, measure.CommandFailedError, OSError, KeyError, ValueError) as error:
         into.failure = f"{error}"

@@ -31,9 +31,7 @@ def main(argv: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--sizes", type=_sizes, default=list(SIZES), help="comma-separated numbers of documents"
-    )
+    parser.add_argument("--sizes", type=_sizes, default=list(SIZES), help="comma-separated numbers of documents")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--threshold", type=float, default=0.8)
     parser.add_argument("--repeat", type=int, default=1)

@@ -62,9 +62,7 @@ def truth(corpus: Path, work: Path) -> Truth:
         print(f"comparing all pairs of {corpus.name} …", file=sys.stderr)
         began = time.perf_counter()
         batches = pq.ParquetFile(corpus).iter_batches(batch_size=2_000, columns=["text"])
-        left, right, resemblance = all_pairs(
-            text for batch in batches for text in batch.column(0).to_pylist()
-        )
+        left, right, resemblance = all_pairs(text for batch in batches for text in batch.column(0).to_pylist())
         cached.parent.mkdir(parents=True, exist_ok=True)
         partial = cached.with_suffix(".partial")
         pq.write_table(pa.table({"left": left, "right": right, "resemblance": resemblance}), partial)

@@ -94,9 +94,7 @@ def _latin_words(rng: np.random.Generator, *, accents: bool) -> list[str]:
     words: dict[str, None] = {}
     while len(words) < WORDS:
         rank = len(words)
-        syllables = (
-            1 + (rank > 120) * (rng.random() < 0.75) + (rank > 4_000) + (rank > 60_000) * (rng.random() < 0.5)
-        )
+        syllables = 1 + (rank > 120) * (rng.random() < 0.75) + (rank > 4_000) + (rank > 60_000) * (rng.random() < 0.5)
         if rank > 300 and rng.random() < 0.01:
             word = str(rng.integers(0, 100_000))
         else:

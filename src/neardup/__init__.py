@@ -72,7 +72,7 @@ _HOME = {
     "sketch": "neardup.single",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

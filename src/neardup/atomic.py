@@ -38,10 +38,12 @@ def write_error(target: Path, error: OSError) -> OutputError:
         folder = target.parent if target.parent.exists() else Path.cwd()
         free = shutil.disk_usage(folder).free
         return OutputError(
-            f"{target}: the disk is full ({free / 1e6:,.0f} MB free). Make room and run the same command again; it goes "
-            "on where it stopped."
+            f"{target}: the disk is full ({free / 1e6:,.0f} MB free). Make room and run the same command again; it "
+            "goes on where it stopped."
         )
-    return OutputError(f"{target}: cannot be written ({error.strerror or error}). Choose another folder or mend this one.")
+    return OutputError(
+        f"{target}: cannot be written ({error.strerror or error}). Choose another folder or mend this one."
+    )
 
 
 def _remove(path: Path) -> None:

@@ -83,9 +83,7 @@ def _order(
     return keep_order(policy, ranked, tokens, columns, ids)
 
 
-def _cluster(
-    collection: Collection, buckets: Buckets, recipe: Recipe, meter: Meter
-) -> tuple[Formed, Overlap, int]:
+def _cluster(collection: Collection, buckets: Buckets, recipe: Recipe, meter: Meter) -> tuple[Formed, Overlap, int]:
     """Cluster the candidates; the overlap of every removed one with its centre, and how it was found."""
     members = buckets.members
     ascending = np.argsort(members)

@@ -1,12 +1,12 @@
 """What can go wrong, as a tree. Every message says what, where, the numbers and the next move.
 
-    NeardupError
-    ├── UsageError        a choice that cannot work, or two that contradict each other     (exit code 2)
-    │   └── RecipeError   a recipe that cannot work, or artefacts of two recipes mixed
-    ├── InputError        a document, file or folder that cannot be read as asked
-    ├── WorkError         a work folder of another run, or one that is damaged
-    ├── OutputError       a result that cannot be written
-    └── MissingExtra      an optional part that is not installed; says the line that installs it
+NeardupError
+├── UsageError        a choice that cannot work, or two that contradict each other     (exit code 2)
+│   └── RecipeError   a recipe that cannot work, or artefacts of two recipes mixed
+├── InputError        a document, file or folder that cannot be read as asked
+├── WorkError         a work folder of another run, or one that is damaged
+├── OutputError       a result that cannot be written
+└── MissingExtra      an optional part that is not installed; says the line that installs it
 """
 
 

@@ -1,10 +1,10 @@
 """The names that travel between steps, and the Arrow schema of every artefact that people take home.
 
-    REMOVED       OUT/removed.parquet: one row per removed document, with the evidence
-    GROUPS        OUT/groups.parquet: one row per document that has company
-    SKIPPED       OUT/skipped.parquet: what could not be read or compared
-    NOTES         the columns that --annotate adds
-    Explanation   what `Result.explain` answers
+REMOVED       OUT/removed.parquet: one row per removed document, with the evidence
+GROUPS        OUT/groups.parquet: one row per document that has company
+SKIPPED       OUT/skipped.parquet: what could not be read or compared
+NOTES         the columns that --annotate adds
+Explanation   what `Result.explain` answers
 """
 
 from dataclasses import dataclass
@@ -92,5 +92,5 @@ class Explanation:
         number = "estimated" if self.measured == "estimate" else "measured"
         return (
             f"{self.id} was removed: {self.relation} to {self.kept_id}, {number} resemblance {self.resemblance:.4f} "
-            f"({self.removed_in_kept:.1%} of it is in the kept one, {self.kept_in_removed:.1%} of the kept one is in it)."
+            f"({self.removed_in_kept:.1%} of it is in the kept one, {self.kept_in_removed:.1%} of the kept one in it)."
         )

@@ -1,6 +1,6 @@
 """dedup(): the path of a document, on one screen.
 
-    sources → text → shingles → sketches → candidates → verify → clusters → outputs
+sources → text → shingles → sketches → candidates → verify → clusters → outputs
 """
 
 import os
@@ -118,7 +118,9 @@ def dedup(
         most = np.maximum(1, lengths - recipe.shingles.width + 1)
         shelf = Shelf(folder.shingles, np.full(len(collection), -1, np.int64), most)
         shelf.path.unlink(missing_ok=True)
-        return Meter(shelf, lambda s, rows: engine.shelve(s, rows, collection.starts, rules), folder.measured, engine.threads)
+        return Meter(
+            shelf, lambda s, rows: engine.shelve(s, rows, collection.starts, rules), folder.measured, engine.threads
+        )
 
     with ExitStack() as running:
 
@@ -169,7 +171,7 @@ def _compared(
 ) -> NDArray[np.bool_]:
     """Which documents take part: those with tokens, and of several with one id the first."""
     status = collection.numbers("status")
-    compared = (status == text_kernel.FINE) | (status == text_kernel.SHORT)
+    compared = np.isin(status, (text_kernel.FINE, text_kernel.SHORT))
     if all(f.fields.id is None and len(files) == 1 for f in files):
         return compared
     hashes = collection.numbers("id_hash")

@@ -1,8 +1,8 @@
 """One frozen object that says how: each step's own settings, composed. It is written into every artefact.
 
-    recipe = Recipe.for_threshold(0.8, recall=0.99)
-    recipe.id                      # names the recipe; artefacts of two ids are never mixed
-    Recipe.from_toml(recipe.to_toml()) == recipe
+recipe = Recipe.for_threshold(0.8, recall=0.99)
+recipe.id                      # names the recipe; artefacts of two ids are never mixed
+Recipe.from_toml(recipe.to_toml()) == recipe
 """
 
 import hashlib

@@ -1,10 +1,10 @@
 """What `dedup` returns: Arrow tables that Polars, pandas and DuckDB take as they are, and a way to write them all.
 
-    result.kept            the kept documents, all columns untouched
-    result.removed         id, kept_id, relation, resemblance, containment both ways
-    result.groups          id, group, size, kept
-    result.explain(id)     why this one
-    result.write(path)     the same folder that the command writes
+result.kept            the kept documents, all columns untouched
+result.removed         id, kept_id, relation, resemblance, containment both ways
+result.groups          id, group, size, kept
+result.explain(id)     why this one
+result.write(path)     the same folder that the command writes
 """
 
 import json
@@ -176,7 +176,8 @@ class Result:
             },
             "counts": self.counts,
             "inputs": [
-                {"path": f.path, "format": f.format, "bytes": f.size, "fields": asdict(f.fields)} for f in files.values()
+                {"path": f.path, "format": f.format, "bytes": f.size, "fields": asdict(f.fields)}
+                for f in files.values()
             ],
             "said": self.said,
             "threads": self._engine.threads,

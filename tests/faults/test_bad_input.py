@@ -49,7 +49,9 @@ def check(tmp_path, name: str, data: bytes, message: str, *, skips: bool, option
     ],
 )
 def test_broken_lines(tmp_path, line, kind, number):
-    facts = check(tmp_path, "in.jsonl", GOOD.encode() + line + b"\n" + b'{"id": "z", "text": "good"}\n', f":{number}", skips=True)
+    facts = check(
+        tmp_path, "in.jsonl", GOOD.encode() + line + b"\n" + b'{"id": "z", "text": "good"}\n', f":{number}", skips=True
+    )
     assert facts["counts"]["documents"] == 21
     assert facts["counts"]["skipped"] == 1
     if kind:
@@ -126,12 +128,14 @@ def test_a_full_disk(tmp_path, kilobytes):
     script = f"""
 set -e
 mount -t tmpfs -o size={kilobytes}k neardup {tmp_path}/disk
-trap 'umount {tmp_path}/disk' EXIT
+trap 'cd /; umount {tmp_path}/disk' EXIT
 set +e
-{sys.executable} -m neardup dedup {tmp_path}/in.jsonl -o {tmp_path}/disk/out -q --threshold 0.7 2> {tmp_path}/first; echo $? > {tmp_path}/code1
+cd {tmp_path}
+dedup="{sys.executable} -m neardup dedup in.jsonl -o disk/out -q --threshold 0.7"
+$dedup 2> first; echo $? > code1
 ls {tmp_path}/disk/out/run.json > {tmp_path}/taken 2>/dev/null
 mount -o remount,size=64m {tmp_path}/disk
-{sys.executable} -m neardup dedup {tmp_path}/in.jsonl -o {tmp_path}/disk/out -q --threshold 0.7 2> {tmp_path}/second; echo $? > {tmp_path}/code2
+$dedup 2> second; echo $? > code2
 cp {tmp_path}/disk/out/removed.parquet {tmp_path}/removed.parquet
 """
     inside = ["bash", "-c", script] if os.geteuid() == 0 else ["unshare", "-rm", "bash", "-c", script]

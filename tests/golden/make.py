@@ -22,7 +22,9 @@ RECIPES = {
     "multiset of characters": neardup.Recipe.for_threshold(
         0.9, text=neardup.TextSettings("chars"), shingles=neardup.ShingleSettings(9, repeats=True)
     ),
-    "lines": neardup.Recipe.for_threshold(0.7, text=neardup.TextSettings("lines"), shingles=neardup.ShingleSettings(1), seed=42),
+    "lines": neardup.Recipe.for_threshold(
+        0.7, text=neardup.TextSettings("lines"), shingles=neardup.ShingleSettings(1), seed=42
+    ),
 }
 FILE = Path(__file__).with_name("golden.json")
 

@@ -23,8 +23,8 @@ def test_every_setting_is_in_the_id():
     default = neardup.Recipe().to_dict()
     ids = {neardup.Recipe().id}
     others = {
-        "tokens": "chars", "extract": "main", "width": 6, "repeats": True, "k": 21, "s": 8, "seed": 2, "method": "sketch",
-        "threshold": 0.81, "recall": 0.98, "keep": "longest", "crowd": 7,
+        "tokens": "chars", "extract": "main", "width": 6, "repeats": True, "k": 21, "s": 8, "seed": 2,
+        "method": "sketch", "threshold": 0.81, "recall": 0.98, "keep": "longest", "crowd": 7,
     }  # fmt: skip
     settings = [(part, key) for part, values in default.items() for key in values]
     for part, key in settings:

@@ -62,7 +62,10 @@ def test_bytes_are_refused_exactly_where_python_refuses_them(data):
 def test_normal_forms_have_the_same_tokens(text):
     import unicodedata2
 
-    forms = {tuple(tokens_of(unicodedata2.normalize(f, text).encode("utf-8", "ignore"))) for f in ("NFC", "NFD", "NFKC", "NFKD")}
+    forms = {
+        tuple(tokens_of(unicodedata2.normalize(f, text).encode("utf-8", "ignore")))
+        for f in ("NFC", "NFD", "NFKC", "NFKD")
+    }
     assert len(forms) == 1
 
 
@@ -103,7 +106,13 @@ def test_shingle_sets(text, w, repeats):
 
 
 @settings(max_examples=50)
-@given(texts=st.lists(texts, max_size=5), w=st.integers(1, 6), repeats=st.booleans(), k=st.integers(1, 4), s=st.integers(1, 3))
+@given(
+    texts=st.lists(texts, max_size=5),
+    w=st.integers(1, 6),
+    repeats=st.booleans(),
+    k=st.integers(1, 4),
+    s=st.integers(1, 3),
+)
 def test_sketches(texts, w, repeats, k, s):
     data = [t.encode("utf-8", "ignore") for t in texts]
     offsets = np.concatenate([[0], np.cumsum([len(d) for d in data])]).astype(np.int64)
@@ -115,7 +124,8 @@ def test_sketches(texts, w, repeats, k, s):
     status, tokens = np.zeros(n, np.uint8), np.zeros(n, np.int64)
     identities, keys, samples = np.zeros((n, 2), np.uint64), np.zeros((n, k), np.uint64), np.zeros((n, k * s), np.uint8)
     kernel.sketch_documents(
-        buffer, offsets, 0, w, repeats, SEED, unicode_tables(), multiply, add, k, s, status, tokens, identities, keys, samples
+        buffer, offsets, 0, w, repeats, SEED, unicode_tables(), multiply, add, k, s,
+        status, tokens, identities, keys, samples,
     )  # fmt: skip
     for i, d in enumerate(data):
         hashes = [naive.token_hash(t, int(SEED)) for t in naive.tokens(d.decode())]
@@ -136,7 +146,13 @@ def test_a_document_that_is_not_utf8_is_marked_and_its_neighbours_are_not():
     data = [b"one two", b"\xff\xfe", b"three"]
     offsets = np.concatenate([[0], np.cumsum([len(d) for d in data])]).astype(np.int64)
     one = np.ones(1, np.uint32)
-    out = np.zeros(3, np.uint8), np.zeros(3, np.int64), np.zeros((3, 2), np.uint64), np.zeros((3, 1), np.uint64), np.zeros((3, 1), np.uint8)
+    out = (
+        np.zeros(3, np.uint8),
+        np.zeros(3, np.int64),
+        np.zeros((3, 2), np.uint64),
+        np.zeros((3, 1), np.uint64),
+        np.zeros((3, 1), np.uint8),
+    )
     kernel.sketch_documents(
         np.frombuffer(b"".join(data), np.uint8), offsets, 0, 2, False, SEED, unicode_tables(), one, one, 1, 1, *out
     )
@@ -166,14 +182,20 @@ def test_thue_morse_words_do_not_share_an_identity():
     assert ours[0][1] != ours[1][1]
 
 
-@pytest.mark.parametrize(("text", "w", "n"), [
-    ("a rose is a rose is a rose", 4, 3),
-    ("My name is Inigo Montoya. You killed my father. Prepare to die", 4, 9),
-])
+@pytest.mark.parametrize(
+    ("text", "w", "n"),
+    [
+        ("a rose is a rose is a rose", 4, 3),
+        ("My name is Inigo Montoya. You killed my father. Prepare to die", 4, 9),
+    ],
+)
 def test_the_papers_examples(text, w, n):
     """Broder, section 2; Radinsky's slides."""
     out, sizes = np.empty(100, np.uint64), np.zeros(1, np.int64)
     data = np.frombuffer(text.encode(), np.uint8)
-    assert kernel.shingle_sets(
-        data, np.array([0, len(data)]), np.zeros(1, np.int64), 0, w, False, SEED, unicode_tables(), sizes, out
-    ) == n
+    assert (
+        kernel.shingle_sets(
+            data, np.array([0, len(data)]), np.zeros(1, np.int64), 0, w, False, SEED, unicode_tables(), sizes, out
+        )
+        == n
+    )

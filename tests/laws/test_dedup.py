@@ -33,9 +33,7 @@ def rows():
 def exact(rows):
     """The exact resemblance of every pair, from the definition."""
     sets = {r["id"]: set(naive.shingles(naive.tokens(r["text"]), 5)) for r in rows}
-    return {
-        (a, b): len(sets[a] & sets[b]) / len(sets[a] | sets[b]) for a in sets for b in sets if a != b
-    }
+    return {(a, b): len(sets[a] & sets[b]) / len(sets[a] | sets[b]) for a in sets for b in sets if a != b}
 
 
 @pytest.mark.parametrize("keep", ["first", "last", "longest", "shortest", "max:score", "prefer:source=c,a,longest"])
@@ -117,7 +115,9 @@ def test_threads_splits_and_batches_do_not_matter(rows, tmp_path, monkeypatch, t
 def test_the_order_of_the_input_does_not_matter(rows, keep, cluster):
     shuffled = rows[:]
     random.Random(3).shuffle(shuffled)
-    answers = [outcome(neardup.dedup(table(r), threshold=THRESHOLD, keep=keep, cluster=cluster)) for r in (rows, shuffled)]
+    answers = [
+        outcome(neardup.dedup(table(r), threshold=THRESHOLD, keep=keep, cluster=cluster)) for r in (rows, shuffled)
+    ]
     assert answers[0] == answers[1]
 
 
@@ -130,7 +130,8 @@ def test_keep_policies_keep_the_right_one():
     ]
     expected = {
         "first": "b", "last": "c", "longest": "a", "shortest": "a", "max:score": "a", "min:score": "b",
-        "prefer:source=z,y": "c", "prefer:source=nothing": "a", "prefer:source=q,z,max:score": "c", "max:day": "c", "min:day": "a",
+        "prefer:source=z,y": "c", "prefer:source=nothing": "a", "prefer:source=q,z,max:score": "c",
+        "max:day": "c", "min:day": "a",
     }  # fmt: skip
     for keep, winner in expected.items():
         result = neardup.dedup(table(rows), keep=keep)

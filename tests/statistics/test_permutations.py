@@ -35,7 +35,9 @@ def test_minima_agree_with_probability_r(shared, alone):
     assert abs(agreed / trials - r) <= 4 * (r * (1 - r) / trials) ** 0.5 + 1e-9
 
 
-@pytest.mark.parametrize(("k", "s", "shared", "alone"), [(20, 7, 80, 10), (20, 7, 60, 20), (6, 14, 95, 2), (13, 11, 90, 5)])
+@pytest.mark.parametrize(
+    ("k", "s", "shared", "alone"), [(20, 7, 80, 10), (20, 7, 60, 20), (6, 14, 95, 2), (13, 11, 90, 5)]
+)
 def test_pairs_become_candidates_with_the_filters_probability(k, s, shared, alone):
     rng = np.random.default_rng(k)
     r = shared / (shared + 2 * alone)

@@ -19,9 +19,7 @@ WORD = re.compile(r"[^\W_]+")
 
 def options(description: str, *more: tuple[str, Mapping[str, object]]) -> argparse.Namespace:
     """The arguments every script takes, and its own."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("result", type=Path)
     parser.add_argument("scratch", type=Path)

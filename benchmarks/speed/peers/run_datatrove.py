@@ -46,9 +46,7 @@ def split(corpus: Path, shards: Path, parts: int) -> list[int]:
     return [part * size for part in range(parts)]
 
 
-def stages(
-    scratch: Path, config: MinhashConfig, workers: int, *, split_words: bool
-) -> list[LocalPipelineExecutor]:
+def stages(scratch: Path, config: MinhashConfig, workers: int, *, split_words: bool) -> list[LocalPipelineExecutor]:
     """Signatures, matches per bucket, clusters, filter."""
 
     def folder(name: str) -> str:
@@ -124,9 +122,7 @@ def main() -> None:
         "tokenizer": "str.split" if options.split_words else "spaCy English",
         "split_seconds": round(split_seconds, 2),
     }
-    outcome.write_result(
-        options.corpus, options.result, removed=removed, groups=clusters.values(), settings=settings
-    )
+    outcome.write_result(options.corpus, options.result, removed=removed, groups=clusters.values(), settings=settings)
 
 
 if __name__ == "__main__":

@@ -41,9 +41,7 @@ def main() -> None:
     with Pool(options.workers) as pool:
         for sketches in pool.imap(sketch, outcome.text_batches(options.corpus)):
             rows = range(start, start + len(sketches))
-            added = deduplicator.add_pairs(
-                [(str(row), each) for row, each in zip(rows, sketches, strict=True)]
-            )
+            added = deduplicator.add_pairs([(str(row), each) for row, each in zip(rows, sketches, strict=True)])
             removed = [(row, each) for row, each, new in zip(rows, sketches, added, strict=True) if not new]
             partners = deduplicator.get_duplicate_sets([each for _, each in removed])
             for (row, _), kept in zip(removed, partners, strict=True):

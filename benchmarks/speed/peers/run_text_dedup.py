@@ -54,9 +54,7 @@ def main() -> None:
         components.setdefault(minhash.uf.find(row), []).append(row)
     removed = [row for root, rows in components.items() for row in rows if row != root]
     settings = {"bands": options.bands, "rows": options.rows, "hash_bits": options.hash_bits}
-    outcome.write_result(
-        options.corpus, options.result, removed=removed, groups=components.values(), settings=settings
-    )
+    outcome.write_result(options.corpus, options.result, removed=removed, groups=components.values(), settings=settings)
 
 
 if __name__ == "__main__":

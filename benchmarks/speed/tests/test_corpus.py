@@ -15,9 +15,7 @@ def words():
 def test_text_does_not_depend_on_the_batch(words):
     planned = planting.plan(300, mean_words=200, seed=5)
     whole = corpus.texts(planned, words, 0, 300).to_pylist()
-    parts = (
-        corpus.texts(planned, words, 0, 77).to_pylist() + corpus.texts(planned, words, 77, 300).to_pylist()
-    )
+    parts = corpus.texts(planned, words, 0, 77).to_pylist() + corpus.texts(planned, words, 77, 300).to_pylist()
     assert whole == parts
 
 

@@ -84,8 +84,8 @@ def choose_filter(threshold: float, recall: float, permutations: int = PERMUTATI
     if not fitting:
         k = groups_needed(threshold, recall, 1)
         raise RecipeError(
-            f"recall {recall} at threshold {threshold} needs at least {k} permutations, and {permutations} are allowed; "
-            f"allow {k} or more with --permutations, or ask for less recall."
+            f"recall {recall} at threshold {threshold} needs at least {k} permutations, and {permutations} are "
+            f"allowed; allow {k} or more with --permutations, or ask for less recall."
         )
     return min(fitting, key=lambda f: (area(f.k, f.s, threshold), f.permutations))
 

@@ -27,7 +27,7 @@ class Buckets:
     @property
     def shared(self) -> NDArray[np.bool_]:
         """Which documents share a bucket."""
-        found: NDArray[np.bool_] = (self.numbers >= 0).any(axis=1)
+        found: NDArray[np.bool_] = np.asarray((self.numbers >= 0).any(axis=1))
         return found
 
 

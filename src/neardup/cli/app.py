@@ -30,7 +30,9 @@ class Commands(click.Group):
         command: click.Command = import_module(f"neardup.cli.{cmd_name}").command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """A slip of the finger gets a suggestion."""
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-"):

@@ -17,14 +17,44 @@ _OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet",
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--output", "out", required=True, type=click.Path(path_type=Path), help="Folder for the results.")
-@click.option("-t", "--threshold", default=0.8, show_default=True, help="Resemblance from which on two documents are near-duplicates.")
-@click.option("--recall", default=0.99, show_default=True, help="Share of the pairs at the threshold that must be found.")
-@click.option("--keep", default="first", show_default=True, metavar="RULES",
-              help="Who stays: first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b,c; chained with commas.")
-@click.option("--verify", type=click.Choice(["exact", "sketch", "none"]), default="exact", show_default=True, help="How candidate pairs are checked.")
-@click.option("--cluster", type=click.Choice(["star", "components"]), default="star", show_default=True,
-              help="star: every removed document is similar to a kept one; components: chains.")
-@click.option("--tokens", type=click.Choice(["words", "chars", "lines"]), default="words", show_default=True, help="What a document is a sequence of.")
+@click.option(
+    "-t",
+    "--threshold",
+    default=0.8,
+    show_default=True,
+    help="Resemblance from which on two documents are near-duplicates.",
+)
+@click.option(
+    "--recall", default=0.99, show_default=True, help="Share of the pairs at the threshold that must be found."
+)
+@click.option(
+    "--keep",
+    default="first",
+    show_default=True,
+    metavar="RULES",
+    help="Who stays: first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b,c; chained with commas.",
+)
+@click.option(
+    "--verify",
+    type=click.Choice(["exact", "sketch", "none"]),
+    default="exact",
+    show_default=True,
+    help="How candidate pairs are checked.",
+)
+@click.option(
+    "--cluster",
+    type=click.Choice(["star", "components"]),
+    default="star",
+    show_default=True,
+    help="star: every removed document is similar to a kept one; components: chains.",
+)
+@click.option(
+    "--tokens",
+    type=click.Choice(["words", "chars", "lines"]),
+    default="words",
+    show_default=True,
+    help="What a document is a sequence of.",
+)
 @click.option("-w", "--width", default=5, show_default=True, help="Tokens in a shingle.")
 @click.option("--repeats", is_flag=True, help="Count a shingle as often as it occurs.")
 @click.option("--permutations", default=144, show_default=True, help="Longest sketch that may be chosen.")
@@ -32,10 +62,27 @@ _OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet",
 @click.option("--text-field", metavar="NAME", help="Column with the text.  [default: guessed]")
 @click.option("--id-field", metavar="NAME", help="Column with the id; none: number the documents.  [default: guessed]")
 @click.option("--url-field", metavar="NAME", help="Column with the URL.  [default: guessed]")
-@click.option("--format", "format_", metavar="NAME", help="Of the input: parquet, jsonl, csv, lines, text, html, warc.  [default: by the file's name]")
+@click.option(
+    "--format",
+    "format_",
+    metavar="NAME",
+    help="Of the input: parquet, jsonl, csv, lines, text, html, warc.  [default: by the file's name]",
+)
 @click.option("--html/--no-html", default=None, help="The text column holds HTML.  [default: guessed]")
-@click.option("--extract", type=click.Choice(["all", "main"]), default="all", show_default=True, help="Of HTML pages: all visible text or the main content.")
-@click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True, help="What to do with what cannot be read.")
+@click.option(
+    "--extract",
+    type=click.Choice(["all", "main"]),
+    default="all",
+    show_default=True,
+    help="Of HTML pages: all visible text or the main content.",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="What to do with what cannot be read.",
+)
 @click.option("--max-document-bytes", default=64 << 20, show_default=True, help="Longer documents are errors.")
 @click.option("--annotate", is_flag=True, help="Keep every document and add columns that say what was found.")
 @click.option("--dry-run", is_flag=True, help="Write everything but the corpus.")
@@ -47,8 +94,8 @@ _OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet",
 def command(**given: Any) -> None:
     """Remove near-duplicates from a collection, with the evidence for every removal.
 
-    INPUT: files, folders, globs or URLs of Parquet, JSONL, CSV/TSV, text, HTML, WARC and WET (.gz .zst .bz2 .xz too), or -
-    for JSONL on standard input.
+    INPUT: files, folders, globs or URLs of Parquet, JSONL, CSV/TSV, text, HTML, WARC and WET (.gz .zst .bz2 .xz too),
+    or - for JSONL on standard input.
 
     \b
     OUT/kept             the kept documents, in the input's format
@@ -118,4 +165,6 @@ def _prepare(out: Path, fresh: bool) -> None:
             else:
                 path.unlink(missing_ok=True)
     elif out.exists() and any(out.iterdir()) and not (out / "work").exists():
-        raise WorkError(f"{out} is not empty and holds no unfinished run; choose another folder, or --fresh to replace results there.")
+        raise WorkError(
+            f"{out} is not empty and holds no earlier run. Choose another folder, or --fresh to replace results in it."
+        )

@@ -37,6 +37,8 @@ def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
         elif member:
             click.echo(f"{name}: kept, stands for {len(group) - 1}: {', '.join(g for g in group if g != name)}")
         else:
-            click.echo(f"{name}: not removed and in no group (or not in the collection: only groups are listed in OUT).")
+            click.echo(
+                f"{name}: not removed and in no group (or not in the collection: only groups are listed in OUT)."
+            )
     if not ids:
         raise UsageError("name at least one id.")

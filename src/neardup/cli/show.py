@@ -5,7 +5,7 @@ from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -47,14 +47,16 @@ class Talk:
             console=self.console,
             disable=quiet or not self.console.is_terminal,
         )
-        self._task: int | None = None
+        self._task: TaskID | None = None
         self._step, self._since = "", 0.0
 
     def __enter__(self) -> "Talk":
         self._bars.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._bars.stop()
 
     def begin(self, step: str, total: int) -> None:
@@ -120,7 +122,9 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
     if counts["empty"]:
         table.add_row("empty", f"{counts['empty']:,}", "no letters or digits; not compared, kept")
     if counts["short"]:
-        table.add_row("short", f"{counts['short']:,}", f"fewer than {recipe.shingles.width} tokens; compared as a whole")
+        table.add_row(
+            "short", f"{counts['short']:,}", f"fewer than {recipe.shingles.width} tokens; compared as a whole"
+        )
     for kind, number in counts["skipped_by_kind"].items():
         table.add_row("[yellow]skipped[/yellow]", f"{number:,}", f"{kind}; see skipped.parquet")
     if counts["crowded"]:
@@ -138,8 +142,8 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
     }[recipe.verify.method]
     seconds = sum(s.seconds for s in result.steps)
     console.print(
-        f"\n[dim]threshold {recipe.verify.threshold:g} · {recipe.sketch.k} features of {recipe.sketch.s} min-hashes find "
-        f"{chance:.1%} of pairs there · {how} · {seconds:.1f} s · recipe {recipe.id}[/dim]"
+        f"\n[dim]threshold {recipe.verify.threshold:g} · {recipe.sketch.k} features of {recipe.sketch.s} min-hashes "
+        f"find {chance:.1%} of pairs there · {how} · {seconds:.1f} s · recipe {recipe.id}[/dim]"
     )
     if verbose:
         console.print(_curve(result))

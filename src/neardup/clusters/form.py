@@ -55,13 +55,12 @@ def form(
         doubt = np.zeros(n, np.bool_)
         doubt[pairs[values < threshold, 0]] = True
         table = kernel.pair_table(pairs)
-        common = (
-            buckets.numbers, buckets.count, samples, least, threshold, exact, clusters.crowd, doubt, table, pairs, values
-        )  # fmt: skip
+        candidates = (buckets.numbers, buckets.count, samples, least, threshold, exact, clusters.crowd)
+        measured = (doubt, table, pairs, values)
         if clusters.method == "star":
-            asked, crowded = kernel.star_round(*common, centre, similarity)
+            asked, crowded = kernel.star_round(*candidates, *measured, centre, similarity)
         else:
-            asked, crowded = kernel.component_round(*common, centre)
+            asked, crowded = kernel.component_round(*candidates, *measured, centre)
         if not len(asked):
             return Formed(centre, similarity, int(crowded), rounds, len(pairs))
         values = np.concatenate([values, measure(asked)])

@@ -216,7 +216,7 @@ def _take(documents: Documents, rows: NDArray[np.int64]) -> Documents:
 
 
 def _write_all(descriptor: int, values: NDArray[np.uint64], offset: int) -> None:
-    view = memoryview(values).cast("B") if len(values) else memoryview(b"")
+    view = memoryview(values.tobytes())
     while len(view):
         written = os.pwrite(descriptor, view, offset)
         view, offset = view[written:], offset + written

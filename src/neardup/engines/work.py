@@ -1,10 +1,10 @@
 """The work folder. What a split gave appears there by renaming, so that a killed run goes on where it was.
 
-    plan.json            whose work this is: the recipe, the inputs, the splits
-    stdin.jsonl          what came on standard input
-    sketches/00000.arrow the sketches of split 0, …
-    measured.arrow       the pairs measured so far
-    shingles.u64         the shingle sets of documents that are being measured; not needed afterwards
+plan.json            whose work this is: the recipe, the inputs, the splits
+stdin.jsonl          what came on standard input
+sketches/00000.arrow the sketches of split 0, …
+measured.arrow       the pairs measured so far
+shingles.u64         the shingle sets of documents that are being measured; not needed afterwards
 """
 
 import hashlib
@@ -125,4 +125,6 @@ def _difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
                     return f"{path} has changed since ({key} was {before[path].get(key)!r}, is {now[path][key]!r})"
         return "its inputs have another order"
     keys = [k for k in mine if theirs.get(k) != mine[k]]
-    return f"its {keys[0].replace('_', '-')} was {theirs.get(keys[0])!r}, now {mine[keys[0]]!r}" if keys else "it differs"
+    return (
+        f"its {keys[0].replace('_', '-')} was {theirs.get(keys[0])!r}, now {mine[keys[0]]!r}" if keys else "it differs"
+    )

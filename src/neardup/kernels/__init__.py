@@ -4,7 +4,8 @@
     groups   features → candidate pairs → stars or components
 
 Importing this package costs a third of a second (numba), so the rest of neardup imports it where it is used. The
-first call on a machine compiles for some seconds; the result is kept in numba's cache. `compiled_before()` says which it is.
+first call on a machine compiles for some seconds; the result is kept in numba's cache. `compiled_before()` says which
+it is.
 """
 
 from pathlib import Path

@@ -97,7 +97,7 @@ def hash_strings(data: Any, offsets: Any, out: Any) -> None:
 
 
 @njit(nogil=True, cache=True)
-def equal_samples(a: Any, b: Any) -> int:
+def equal_samples(a: Any, b: Any) -> Any:
     """In how many places two sketches agree."""
     equal = np.uint32(0)
     for p in range(a.shape[0]):
@@ -125,7 +125,7 @@ def pair_table(pairs: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def _measured(i: int, j: int, table: Any, pairs: Any, values: Any) -> float:
+def _measured(i: int, j: int, table: Any, pairs: Any, values: Any) -> Any:
     """The measured resemblance of a pair, or -1."""
     mask = np.uint64(table.shape[0] - 1)
     slot = (_pair(i, j) * _P) >> np.uint64(20) & mask
@@ -331,7 +331,7 @@ def intersections(sets: Any, starts: Any, sizes: Any, pairs: Any, out: Any) -> N
         j = starts[pairs[row, 1]]
         i_end = i + sizes[pairs[row, 0]]
         j_end = j + sizes[pairs[row, 1]]
-        shared = 0
+        shared: Any = 0
         while i < i_end and j < j_end:
             a = sets[i]
             b = sets[j]

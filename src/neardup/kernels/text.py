@@ -105,13 +105,13 @@ def tokenize(
     """
     n = 0
     h = seed
-    inside = np.int64(0)  # a token has begun
+    inside: Any = np.int64(0)  # a token has begun
     single = False  # ... and takes no further letter
     line, line_tokens = seed, 0
     marks = np.empty(_MARKS, np.uint32)
     marks_class = np.empty(_MARKS, np.uint32)
     waiting = 0
-    i = start
+    i: Any = start
     while True:
         if kind == WORDS and waiting == 0 and not single:
             # The fast path, without a branch on where words end: a hash is written at every byte, and the next one
@@ -130,10 +130,9 @@ def tokenize(
                 h = (((h ^ np.uint64(c)) * _P) & mask) | (seed & ~mask)
                 inside = letter
         end_of_text = i >= stop
-        ends_token = end_of_text
         ends_line = end_of_text
-        mapped = 1
-        mapped_at = 0
+        mapped: Any = 1
+        mapped_at: Any = 0
         code = np.uint32(0)
         e = np.uint32(_SEPARATOR)
         if not end_of_text:
@@ -149,7 +148,6 @@ def tokenize(
                     mapped = np.int64(pool[mapped_at])
             else:
                 if c == 0:
-                    ends_token = True
                     ends_line = data[i] == 10 or data[i] == 13
                 else:
                     code = np.uint32(c)
@@ -282,9 +280,9 @@ def sort_uniform(values: Any, n: int, spare: Any) -> None:
         values[:n].sort()
         return
     for i in range(n):
-        b = np.int64(values[i] >> shift)
-        spare[begin[b]] = values[i]
-        begin[b] += 1
+        place = np.int64(values[i] >> shift)
+        spare[begin[place]] = values[i]
+        begin[place] += 1
     for i in range(n):
         v = spare[i]
         j = i

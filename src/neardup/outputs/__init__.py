@@ -1,6 +1,6 @@
 """Groups → what the user takes home.
 
-    evidence   removed, groups and notes as Arrow tables
-    corpus     the kept documents, in the format of the input
-    run        run.json: what was done, with which numbers
+evidence   removed, groups and notes as Arrow tables
+corpus     the kept documents, in the format of the input
+run        run.json: what was done, with which numbers
 """

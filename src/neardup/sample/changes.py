@@ -106,9 +106,7 @@ def quoted(page: Page, draw: Draw, *, sentences: int, site: Site, title: str) ->
 def reformatted(page: Page, draw: Draw, *, style: str) -> Page:
     """The main text passed through one of STYLES; the surroundings stay as they are."""
     change = STYLES[style]
-    blocks = (
-        replace(block, parts=tuple(change(part, draw) for part in block.parts)) for block in page.blocks
-    )
+    blocks = (replace(block, parts=tuple(change(part, draw) for part in block.parts)) for block in page.blocks)
     return replace(page, title=change(page.title, draw), blocks=tuple(blocks))
 
 

@@ -152,9 +152,7 @@ def _record_uuid(name: str) -> UUID:
     return UUID(bytes=sha256(name.encode()).digest()[:16], version=4)
 
 
-def _readme(
-    pages: Sequence[SampleDocument], truth: Sequence[LabelledPair], *, seed: int, scale: float
-) -> str:
+def _readme(pages: Sequence[SampleDocument], truth: Sequence[LabelledPair], *, seed: int, scale: float) -> str:
     counts = _counts(pages, truth)
     kinds = Counter(page.kind for page in pages)
     rows = "".join(f"| {kind} | {number} | {_meaning(kind)} |\n" for kind, number in sorted(kinds.items()))

@@ -48,7 +48,7 @@ class Sketches:
     @property
     def compared(self) -> NDArray[np.bool_]:
         """Documents that have tokens."""
-        return (self.status == kernel.FINE) | (self.status == kernel.SHORT)
+        return np.isin(self.status, (kernel.FINE, kernel.SHORT))
 
 
 class MinHash:
@@ -92,9 +92,7 @@ class MinHash:
         )
         return made
 
-    def shingle_sets(
-        self, batch: TextBatch, chosen: NDArray[np.int64]
-    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def shingle_sets(self, batch: TextBatch, chosen: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """The sorted shingle sets of the chosen documents, one behind the other, and their sizes."""
         sizes = np.zeros(len(chosen), np.int64)
         room = int(batch.sizes[chosen].sum()) + 2

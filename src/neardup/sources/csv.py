@@ -286,7 +286,7 @@ def _as_values(column: pa.ChunkedArray) -> pa.Array:
 
 def _rows(columns: list[pa.Array], delimiter: str) -> bytes:
     """Rows as they are written, values in quotes where they must be."""
-    if not len(columns[0]):
+    if not columns or not len(columns[0]):
         return b""
     values = [_quoted(column, delimiter, alone=len(columns) == 1) for column in columns]
     separator = pa.scalar(delimiter.encode(), pa.large_binary())

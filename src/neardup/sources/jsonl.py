@@ -283,5 +283,8 @@ def _kind(value: object) -> str:
 
 
 def _one_kind(found: set[str]) -> str:
+    """A field that holds text anywhere is a text field: the lines where it does not are problems of their own."""
     kinds = found - {"null"}
+    if "text" in kinds:
+        return "text"
     return kinds.pop() if len(kinds) == 1 else "other"

@@ -19,7 +19,13 @@ from neardup.verify.resemblance import NOTHING, Overlap, overlap
 
 _PAIRS_AT_ONCE = 8192
 _LAYOUT = pa.schema(
-    [("later", pa.int64()), ("earlier", pa.int64()), ("first", pa.int64()), ("second", pa.int64()), ("shared", pa.int64())]
+    [
+        ("later", pa.int64()),
+        ("earlier", pa.int64()),
+        ("first", pa.int64()),
+        ("second", pa.int64()),
+        ("shared", pa.int64()),
+    ]
 )
 
 
@@ -78,16 +84,15 @@ class Meter:
         order = np.argsort(shelf.starts[pairs[:, 1]], kind="stable")
         shared = np.zeros(len(pairs), np.int64)
         with open(shelf.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            sets = np.frombuffer(mapped, np.uint64, count=len(mapped) // 8)
 
             def run(begin: int) -> None:
                 rows = order[begin : begin + _PAIRS_AT_ONCE]
+                sets = np.frombuffer(mapped, np.uint64, count=len(mapped) // 8)
                 shared[rows] = overlap(sets, shelf.starts, shelf.sizes, pairs[rows]).shared
                 mapped.madvise(mmap.MADV_DONTNEED)
 
             with ThreadPoolExecutor(self.threads, "neardup-measure") as pool:
                 list(pool.map(run, range(0, len(pairs), _PAIRS_AT_ONCE)))
-            del sets
         return Overlap(shelf.sizes[pairs[:, 0]], shelf.sizes[pairs[:, 1]], shared)
 
     def look_up(self, pairs: NDArray[np.int64]) -> Overlap:

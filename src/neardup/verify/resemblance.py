@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from neardup.kernels import groups as kernel
 
-_PAIRS_AT_ONCE = 4096
-
 
 @dataclass(frozen=True)
 class Overlap:
@@ -25,7 +23,8 @@ class Overlap:
     @property
     def resemblance(self) -> NDArray[np.float64]:
         """Shared shingles of all shingles."""
-        return self.shared / np.maximum(1, self.first + self.second - self.shared)
+        either: NDArray[np.int64] = np.maximum(1, self.first + self.second - self.shared)
+        return np.divide(self.shared, either)
 
     @property
     def first_in_second(self) -> NDArray[np.float64]:
@@ -60,9 +59,7 @@ def overlap(
     return Overlap(sizes[pairs[:, 0]], sizes[pairs[:, 1]], shared)
 
 
-def estimated_overlap(
-    resemblance: NDArray[np.float64], first: NDArray[np.int64], second: NDArray[np.int64]
-) -> Overlap:
+def estimated_overlap(resemblance: NDArray[np.float64], first: NDArray[np.int64], second: NDArray[np.int64]) -> Overlap:
     """The overlap that an estimated resemblance implies: |A ∩ B| = r (|A| + |B|) / (1 + r)."""
     shared = np.rint(resemblance * (first + second) / (1.0 + resemblance)).astype(np.int64)
     return Overlap(first, second, np.minimum(shared, np.minimum(first, second)))
