@@ -16,7 +16,7 @@ demo: $(READY)
 	$(BIN)/neardup sample build/demo/sample
 	@echo
 	@echo "== Deduplicate it"
-	$(BIN)/neardup dedup build/demo/sample/pages.jsonl -o build/demo/out --keep longest
+	$(BIN)/neardup dedup build/demo/sample/pages.jsonl -o build/demo/out
 	@echo
 	@echo "== Look"
 	@$(BIN)/python examples/show_removed.py build/demo/out build/demo/sample/pages.jsonl

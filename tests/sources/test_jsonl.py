@@ -186,7 +186,7 @@ def test_kinds_of_columns(tmp_path: Path) -> None:
         {"a": None, "b": 2.5, "f": "late", "c": None, "g": 1},
     ]
     file = _file(tmp_path, "\n".join(map(json.dumps, [*rows, {"g": "x"}])).encode() + b"\nbroken")
-    kinds = {"a": "text", "b": "number", "c": "other", "d": "other", "e": "other", "f": "text", "g": "other"}
+    kinds = {"a": "text", "b": "number", "c": "other", "d": "other", "e": "other", "f": "text", "g": "text"}
     assert Jsonl().columns(file) == kinds
 
 

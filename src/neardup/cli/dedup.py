@@ -87,7 +87,7 @@ _OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet",
 @click.option("--annotate", is_flag=True, help="Keep every document and add columns that say what was found.")
 @click.option("--dry-run", is_flag=True, help="Write everything but the corpus.")
 @click.option("--fresh", is_flag=True, help="Start over, whatever OUT holds of an earlier run.")
-@click.option("-j", "--threads", type=click.IntRange(1), help="[default: all cores]")
+@click.option("-j", "--threads", type=click.IntRange(1), help="How many to use.  [default: all cores]")
 @click.option("--json", "as_json", is_flag=True, help="Print run.json to stdout at the end.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say more: the probability curve, every step.")

@@ -14,11 +14,10 @@ from neardup.result import Result
 _TITLES = {
     "sketch": "Reading and sketching",
     "candidates": "Finding candidates",
-    "order": "Putting in keep order",
     "verify": "Measuring candidates",
-    "decide": "Deciding",
     "write": "Writing",
 }
+"""Steps that get a bar; the others take no time worth one."""
 
 
 class _Rate(ProgressColumn):
@@ -62,7 +61,8 @@ class Talk:
     def begin(self, step: str, total: int) -> None:
         """A new bar."""
         self._step, self._since = step, time.perf_counter()
-        self._task = self._bars.add_task(_TITLES.get(step, step), total=total or None, documents=0, text=0)
+        if step in _TITLES:
+            self._task = self._bars.add_task(_TITLES[step], total=total or None, documents=0, text=0)
 
     def advance(self, done: int, documents: int, text: int) -> None:
         """Move it."""
@@ -81,9 +81,9 @@ class Talk:
             task = self._bars.tasks[self._task]
             total = task.total or 1
             self._bars.update(self._task, total=total, completed=total)
-            if self.verbose and not self.console.is_terminal:
-                self.say(f"{_TITLES.get(self._step, self._step)}: {time.perf_counter() - self._since:.2f} s")
             self._task = None
+        if self.verbose:
+            self.say(f"{self._step}: {time.perf_counter() - self._since:.2f} s")
 
     def say(self, sentence: str) -> None:
         """A line of its own."""

@@ -1,0 +1,43 @@
+"""What the documentation shows works, and what is made from the code is up to date."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts import make_reference
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+
+
+def test_the_ten_lines_of_python_say_what_they_say():
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {})
+    promised = [line.split("#")[1].strip() for line in code.splitlines() if line.startswith("print(")]
+    for line, promise in zip(printed.getvalue().splitlines(), promised, strict=True):
+        assert line.startswith(promise.removesuffix("…").strip())
+
+
+def test_every_option_is_documented():
+    assert (ROOT / "docs/cli.md").read_text() == make_reference.reference()
+    page = (ROOT / "docs/mathematics.md").read_text()
+    assert page == make_reference.mathematics(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_map_names_what_is_there():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    for part in (ROOT / "src/neardup").iterdir():
+        if part.suffix == ".py" or (part.is_dir() and (part / "__init__.py").exists()):
+            name = part.name if part.is_file() else part.name + "/"
+            assert name in text or name in ("__main__.py", "_version.py"), name
