@@ -1,6 +1,7 @@
 """Tokens, shingles and sketches from their definitions, on Python's own strings, sets and integers."""
 
 import unicodedata2 as ud
+
 from scripts.make_unicode_tables import IGNORABLE, UNSPACED, within
 
 MASK = 2**64 - 1
