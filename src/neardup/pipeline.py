@@ -20,6 +20,7 @@ from neardup.decide import decide
 from neardup.engines.local import LocalEngine
 from neardup.engines.steps import Steps, Watcher
 from neardup.engines.work import TemporaryWork, Work
+from neardup.errors import UsageError
 from neardup.kernels import compiled_before
 from neardup.kernels import groups as kernel
 from neardup.kernels import text as text_kernel
@@ -137,6 +138,8 @@ def _inputs(source: Any, format: str | None, work: Work, said: list[str]) -> lis
     """Paths become files, everything else a table in memory."""
     paths = _paths(source)
     if paths is None:
+        if not isinstance(work, TemporaryWork):
+            raise UsageError("work= needs files: a table in memory cannot be recognised when the run is resumed.")
         return [from_object(source)]
     files: list[InputFile] = []
     if "-" in paths:

@@ -123,6 +123,7 @@ class Result:
             "text_bytes_removed": int(sizes[removed].sum()),
             "empty": int((status == kernel.EMPTY).sum()),
             "short": int((status == kernel.SHORT).sum()),
+            "undecodable": int((status == kernel.INVALID).sum()),
             "skipped": len(self._problems),
             "skipped_by_kind": dict(sorted(Counter(p.kind for p in self._problems).items())),
             "candidates": self.decision.candidates,

@@ -95,6 +95,30 @@ def test_a_line_that_is_too_long_is_passed_over_in_bounded_memory(tmp_path):
     assert facts["counts"]["documents"] == 21
 
 
+def test_a_line_of_a_gigabyte(tmp_path):
+    """Most of the file is a hole: a gigabyte of zero bytes, inside one line."""
+    with open(tmp_path / "in.jsonl", "wb") as file:
+        file.write(GOOD.encode() + b'{"id": "huge", "text": "')
+        file.seek(1 << 30, os.SEEK_CUR)
+        file.write(b'"}\n{"id": "z", "text": "good"}\n')
+    stopped = run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "stop")
+    assert stopped.returncode == 1
+    assert "in.jsonl:21" in stopped.stderr
+    assert "--max-document-bytes" in stopped.stderr
+    code = (
+        "import resource, sys; from neardup.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    arguments = ["dedup", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "skip"), "--on-error", "skip", "-q"]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 700  # megabytes: ten times 64 MB, and not the gigabyte
+    kept = (tmp_path / "skip/kept").rglob("*.jsonl")
+    lines = [line for path in sorted(kept) for line in path.read_text().splitlines()]
+    assert json.loads(lines[-1])["id"] == "z"
+
+
 def test_nul_bytes_are_separators(tmp_path):
     (tmp_path / "in.jsonl").write_text(json.dumps({"id": "a", "text": "one\0two three"}) + "\n")
     assert run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", "-q").returncode == 0

@@ -3,6 +3,7 @@ import json
 import re
 import shutil
 
+import datasets
 import duckdb
 import numpy as np
 import pandas as pd
@@ -150,6 +151,23 @@ def test_tables_in_memory_of_every_library(tmp_path):
     assert len(neardup.dedup(texts).removed) == len(expected)
     result.write(tmp_path / "out")
     assert pq.read_table(tmp_path / "out/kept/table.parquet")["id"].to_pylist() == kept["id"].to_list()
+
+
+def test_hugging_face_datasets():
+    rows = documents(40)
+    dataset = datasets.Dataset.from_list(rows)
+    assert neardup.dedup(dataset).removed.equals(neardup.dedup(rows).removed)
+
+
+def test_a_work_folder_needs_files(tmp_path):
+    with pytest.raises(neardup.UsageError, match="work= needs files"):
+        neardup.dedup(documents(3), work=tmp_path)
+
+
+@pytest.mark.parametrize("nothing", [[], pa.table({"text": pa.array([], pa.string())}), pl.DataFrame({"text": []})])
+def test_no_documents_at_all(nothing):
+    result = neardup.dedup(nothing)
+    assert result.counts["documents"] == len(result.kept) == len(result.removed) == 0
 
 
 def test_another_recipe_on_the_same_folder_is_refused(tmp_path):

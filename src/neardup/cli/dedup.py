@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from importlib.abc import MetaPathFinder
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,7 @@ def command(**given: Any) -> None:
     OUT/run.json         the recipe, counts of everything, time and memory per step
     OUT/work             what makes the run resumable; can be deleted afterwards
     """
+    sys.meta_path.insert(0, _Unneeded())
     from neardup.cli.show import Talk, summary
     from neardup.pipeline import dedup
 
@@ -141,6 +143,16 @@ def command(**given: Any) -> None:
     if given["as_json"]:
         json.dump(result.run(), sys.stdout, ensure_ascii=False, indent=1)
         sys.stdout.write("\n")
+
+
+class _Unneeded(MetaPathFinder):
+    """Arrow and numba look for pandas and scipy at their first use, and import them where they are installed: half a
+    second for what nothing in this command needs."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Not there."""
+        if fullname in ("pandas", "scipy"):
+            raise ModuleNotFoundError(fullname)
 
 
 class _Given(PathLike[str]):

@@ -134,16 +134,18 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
         )  # fmt: skip
     console.print()
     console.print(table)
-    chance = recipe.filter.probability(recipe.verify.threshold)
     how = {
         "exact": "every removal measured exactly",
         "sketch": f"estimated from {recipe.sketch.permutations} min-hashes",
         "none": "not verified: documents that share a feature",
     }[recipe.verify.method]
     seconds = sum(s.seconds for s in result.steps)
+    threshold = recipe.verify.threshold
+    points = sorted({threshold, *(x / 10 for x in range(1, 10) if 0.01 < recipe.filter.probability(x / 10) < 0.99)})
+    chances = " · ".join(f"{x:g}: {recipe.filter.probability(x):.1%}" for x in points)
     console.print(
-        f"\n[dim]threshold {recipe.verify.threshold:g} · {recipe.sketch.k} features of {recipe.sketch.s} min-hashes "
-        f"find {chance:.1%} of pairs there · {how} · {seconds:.1f} s · recipe {recipe.id}[/dim]"
+        f"\n[dim]threshold {threshold:g} · {how} · {seconds:.1f} s · recipe {recipe.id}\n"
+        f"{recipe.sketch.k} features of {recipe.sketch.s} min-hashes find pairs of resemblance {chances}[/dim]"
     )
     if verbose:
         console.print(_curve(result))

@@ -170,7 +170,7 @@ class LocalEngine:
                 if self._stop.is_set():
                     raise Stopped
                 pending.append(self._pool.submit(work, item))
-                if len(pending) > self.threads + 1:
+                if len(pending) > 3 * self.threads:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()

@@ -9,6 +9,7 @@ it is.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,12 @@ def unicode_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.
 
 
 def compiled_before() -> bool:
-    """Whether numba's cache holds the main kernel already; if not, its first call takes some seconds."""
-    cache = getattr(text.sketch_documents, "_cache", None)
-    return cache is None or any(Path(cache.cache_path).glob("text.sketch_documents*.nbi"))
+    """Whether numba's cache holds the main kernel as it is now; if not, its first call takes some seconds.
+
+    Numba has no public way to ask. Where its insides differ from what we know, the answer is that it does.
+    """
+    try:
+        kernel: Any = text.sketch_documents
+        return bool(kernel._cache._cache_file._load_index())
+    except AttributeError:
+        return True

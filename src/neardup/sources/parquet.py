@@ -14,7 +14,7 @@ from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, In
 from neardup.sources.files import open_binary
 
 _ROWS_AT_ONCE = 65536
-_GROUP_BYTES = 64 << 20
+_GROUP_BYTES = 32 << 20  # what is compressed while the next one is decoded
 _BUFFER = 1 << 20  # without it Arrow holds a row group's whole column chunk in memory
 
 
