@@ -24,10 +24,8 @@ class Formed:
     """centre[i] is the row whose document stands for row i; itself where it is kept."""
 
     centre: NDArray[np.int32]
-    similarity: NDArray[np.float64]
-    """Of a star: between row i and its centre."""
     crowded: int
-    """How many documents were compared with only a part of an overfull bucket."""
+    """How many documents were compared with only some of their many candidates."""
     rounds: int
     measured: int
 
@@ -45,7 +43,6 @@ def form(
     n = len(buckets.members)
     pairs, values = known
     centre = np.empty(n, np.int32)
-    similarity = np.ones(n)
     exact = verify.method == "exact"
     threshold = 0.0 if verify.method == "none" else verify.threshold
     least = least if exact else 0
@@ -58,10 +55,10 @@ def form(
         candidates = (buckets.numbers, buckets.count, samples, least, threshold, exact, clusters.crowd)
         measured = (doubt, table, pairs, values)
         if clusters.method == "star":
-            asked, crowded = kernel.star_round(*candidates, *measured, centre, similarity)
+            asked, crowded = kernel.star_round(*candidates, *measured, centre)
         else:
             asked, crowded = kernel.component_round(*candidates, *measured, centre)
         if not len(asked):
-            return Formed(centre, similarity, int(crowded), rounds, len(pairs))
+            return Formed(centre, int(crowded), rounds, len(pairs))
         values = np.concatenate([values, measure(asked)])
         pairs = np.concatenate([pairs, asked])

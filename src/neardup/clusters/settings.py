@@ -16,7 +16,7 @@ class ClusterSettings:
     method: ClusterMethod = "star"
     keep: str = "first"
     crowd: int = 1024
-    """A bucket of more documents that are all different is searched for the latest so many of them."""
+    """A document that shares features with more kept ones is compared with so many of them."""
 
     def __post_init__(self) -> None:
         if self.method not in ("star", "components"):

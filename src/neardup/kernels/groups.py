@@ -20,7 +20,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-_NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
+MEASURED = 64
+"""Of how many candidates, the nearest by their sketches, a document is measured against at most."""
+
+AT_ONCE = 4_000_000
+"""Pairs that one round asks for at most, or hardly more: what bounds the memory for them."""
+
 _P = np.uint64(0x9E3779B97F4A7C15)
 _S32 = np.uint64(32)
 _S29 = np.uint64(29)
@@ -106,8 +111,10 @@ def equal_samples(a: Any, b: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def _pair(i: int, j: int) -> Any:
-    return np.uint64(i) << _S32 | np.uint64(j)
+def _pair_slot(i: int, j: int) -> Any:
+    h = (np.uint64(i) << _S32 | np.uint64(j)) * _P
+    h = (h ^ (h >> _S32)) * _P
+    return h ^ (h >> _S29)
 
 
 @njit(nogil=True, cache=True)
@@ -117,7 +124,7 @@ def pair_table(pairs: Any) -> Any:
     mask = np.uint64(size - 1)
     table = np.full(size, -1, np.int32)
     for row in range(pairs.shape[0]):
-        slot = (_pair(pairs[row, 0], pairs[row, 1]) * _P) >> np.uint64(20) & mask
+        slot = _pair_slot(pairs[row, 0], pairs[row, 1]) & mask
         while table[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         table[slot] = row
@@ -128,7 +135,7 @@ def pair_table(pairs: Any) -> Any:
 def _measured(i: int, j: int, table: Any, pairs: Any, values: Any) -> Any:
     """The measured resemblance of a pair, or -1."""
     mask = np.uint64(table.shape[0] - 1)
-    slot = (_pair(i, j) * _P) >> np.uint64(20) & mask
+    slot = _pair_slot(i, j) & mask
     while table[slot] >= 0:
         row = table[slot]
         if pairs[row, 0] == i and pairs[row, 1] == j:
@@ -155,6 +162,22 @@ def estimate(agreed: int, width: int) -> float:
 
 
 @njit(nogil=True, cache=True)
+def _remember_best(j: int, agreed: int, n: int, chosen: Any, agreements: Any) -> int:
+    """Put a candidate among the best so far, the most agreeing first; how many there are now."""
+    room = chosen.shape[0]
+    if n == room and agreed <= agreements[n - 1]:
+        return n
+    at = n if n < room else n - 1
+    while at > 0 and agreements[at - 1] < agreed:
+        chosen[at] = chosen[at - 1]
+        agreements[at] = agreements[at - 1]
+        at -= 1
+    chosen[at] = j
+    agreements[at] = agreed
+    return min(n + 1, room)
+
+
+@njit(nogil=True, cache=True)
 def star_round(
     buckets: Any,
     n_buckets: int,
@@ -168,72 +191,81 @@ def star_round(
     pairs: Any,
     values: Any,
     centre: Any,
-    best: Any,
 ) -> tuple[Any, int]:
     """Documents in order of priority: one that is similar to a kept one is removed, any other is kept.
 
-    Only kept documents stand in the buckets, so a thousand copies cost a thousand comparisons. A bucket of more than
-    `crowd` kept documents is searched for its latest `crowd`; how often that happened is returned. centre[i] is the
-    kept document most similar to i (i itself where it is kept), best[i] the similarity.
+    Only kept documents stand in the buckets, so a thousand copies cost a thousand comparisons. Of more than `crowd`
+    kept documents that share a bucket the latest are compared, and of those that come near the threshold the MEASURED
+    nearest by their sketches count; how many documents this cut short is returned. centre[i] is a kept document that
+    is similar to i, the most similar of those measured; i itself where it is kept.
 
-    Where a sketch says that i is similar, i is presumed removed, and a few of those pairs are asked for. Where no
-    sketch says so, or the sketches of i were wrong before (doubt[i]), i is presumed kept, and all pairs are asked for.
+    What is not measured is presumed. Where a sketch comes near the threshold, i is presumed removed, and a few pairs
+    are asked for: first those with documents that are settled as kept, so that one measurement may settle i as well.
+    Where none does, or the sketches of i were wrong before (doubt[i]), i is presumed kept, and all are asked for.
+    A round ends early when it has asked for AT_ONCE pairs.
     """
     n, k = buckets.shape
     width = samples.shape[1]
     head = np.full(n_buckets, -1, np.int32)
     below = np.full((n, k), -1, np.int32)
     stamp = np.full(n, -1, np.int32)
+    settled = np.zeros(n, np.bool_)
     asked = np.empty((1024, 2), np.int32)
     n_asked = 0
-    unknown = np.empty(k * crowd, np.int32)
-    looks = np.empty(k * crowd, np.bool_)
+    chosen = np.empty(MEASURED, np.int32)
+    agreements = np.empty(MEASURED, np.int64)
+    unknown = np.empty(MEASURED, np.int32)
+    near = np.empty(MEASURED, np.bool_)
     crowded = 0
     for i in range(n):
         centre[i] = i
-        best[i] = 1.0
-        highest = -1.0
-        n_unknown = 0
-        promising = 0
-        full = False
+        n_chosen = 0
+        compared = 0
+        found = 0
         for b in range(k):
             bucket = buckets[i, b]
             if bucket < 0:
                 continue
             j = head[bucket]
-            seen = 0
-            while j >= 0:
-                if seen == crowd:
-                    full = True
-                    break
-                seen += 1
+            while j >= 0 and compared < crowd:
                 if stamp[j] != i:
                     stamp[j] = i
+                    compared += 1
                     agreed = equal_samples(samples[i], samples[j])
                     if agreed >= least:
-                        guess = estimate(agreed, width)
-                        value = _measured(i, j, table, pairs, values) if exact else guess
-                        if value < 0.0:
-                            unknown[n_unknown] = j
-                            looks[n_unknown] = guess >= threshold
-                            promising += guess >= threshold
-                            n_unknown += 1
-                        elif value >= threshold and (value > highest or (value == highest and j < centre[i])):
-                            highest = value
-                            centre[i] = j
+                        found += 1
+                        n_chosen = _remember_best(j, agreed, n_chosen, chosen, agreements)
                 j = below[j, b]
-        crowded += full
+        crowded += compared == crowd or found > n_chosen
+        highest = -1.0
+        n_unknown = 0
+        promising = 0
+        for c in range(n_chosen):
+            j = chosen[c]
+            guess = estimate(agreements[c], width)
+            value = _measured(i, j, table, pairs, values) if exact else guess
+            if value < 0.0:
+                unknown[n_unknown] = j
+                near[n_unknown] = guess >= threshold - 0.1
+                promising += guess >= threshold - 0.1
+                n_unknown += 1
+            elif value >= threshold and (value > highest or (value == highest and j < centre[i])):
+                highest = value
+                centre[i] = j
         if highest >= 0.0:
-            best[i] = highest
             continue
         removed = promising > 0 and not doubt[i]
         few = 0
-        for u in range(n_unknown):
-            if not removed or (looks[u] and few < 8):
-                asked = _append(asked, n_asked, i, unknown[u])
-                n_asked += 1
-                few += 1
+        for wants_settled in (True, False):
+            for u in range(n_unknown):
+                if settled[unknown[u]] == wants_settled and (not removed or (few < 8 and (wants_settled or near[u]))):
+                    asked = _append(asked, n_asked, i, unknown[u])
+                    n_asked += 1
+                    few += 1
+        if n_asked >= AT_ONCE:
+            break
         if not removed:
+            settled[i] = n_unknown == 0
             for b in range(k):
                 bucket = buckets[i, b]
                 if bucket >= 0:
@@ -281,18 +313,14 @@ def component_round(
     crowded = 0
     for i in range(n):
         parent[i] = i
-        full = False
+        compared = 0
+        wanted = 0
         for b in range(k):
             bucket = buckets[i, b]
             if bucket < 0:
                 continue
             j = head[bucket]
-            seen = 0
-            while j >= 0:
-                if seen == crowd:
-                    full = True
-                    break
-                seen += 1
+            while j >= 0 and compared < crowd and wanted < MEASURED:
                 mine = _root(parent, i)
                 other = _root(parent, j)
                 if mine == other:
@@ -303,8 +331,10 @@ def component_round(
                     j = further
                     continue
                 agreed = equal_samples(samples[i], samples[j]) if stamp[j] != i else -1
+                compared += stamp[j] != i
                 stamp[j] = i
                 if agreed >= least:
+                    wanted += 1
                     guess = estimate(agreed, width)
                     value = _measured(i, j, table, pairs, values) if exact else guess
                     if value < 0.0:
@@ -317,7 +347,9 @@ def component_round(
             below[i, b] = head[bucket]
             skip[i, b] = head[bucket]
             head[bucket] = i
-        crowded += full
+        crowded += compared == crowd or wanted == MEASURED
+        if n_asked >= AT_ONCE:
+            return asked[:n_asked], crowded
     for i in range(n):
         parent[i] = _root(parent, i)
     return asked[:n_asked], crowded

@@ -265,7 +265,7 @@ def sort_uniform(values: Any, n: int, spare: Any) -> None:
             values[j] = v
         return
     bits = 1
-    while (1 << bits) < n and bits < 16:
+    while (1 << bits) < n and bits < 22:
         bits += 1
     shift = np.uint64(64 - bits)
     begin = np.zeros((1 << bits) + 1, np.int64)
