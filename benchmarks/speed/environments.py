@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 PEERS = Path(__file__).parent / "peers"
+ROOT = Path(__file__).parents[2]
 
 
 class EnvironmentFailedError(RuntimeError):
@@ -30,6 +31,25 @@ def python_of(peer: str, work: Path) -> Path:
     _checked([sys.executable, "-m", "venv", str(folder)])
     _checked([str(interpreter), "-m", "pip", "install", "--quiet", "--requirement", str(requirements)])
     mark.write_text(wanted)
+    return interpreter
+
+
+def own(work: Path) -> Path:
+    """The interpreter of an environment that holds neardup as it is now and what it needs, as a user would have it."""
+    wanted = hashlib.sha256(sys.version.encode())
+    for file in [ROOT / "pyproject.toml", *sorted((ROOT / "src").rglob("*.*"))]:
+        if file.suffix in (".toml", ".py", ".npz"):
+            wanted.update(file.read_bytes())
+    folder = work / "environments" / "neardup"
+    mark = folder / "made-from.sha256"
+    interpreter = folder / "bin" / "python"
+    if not (mark.exists() and mark.read_text() == wanted.hexdigest()):
+        print("making the environment of neardup …", file=sys.stderr)
+        if not interpreter.exists():
+            _checked([sys.executable, "-m", "venv", str(folder)])
+        _checked([str(interpreter), "-m", "pip", "install", "--quiet", f"{ROOT}[web]"])
+        _checked([str(interpreter), "-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", str(ROOT)])
+        mark.write_text(wanted.hexdigest())
     return interpreter
 
 

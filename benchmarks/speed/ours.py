@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from benchmarks.speed import corpus, measure
+from benchmarks.speed import corpus, environments, measure
 from benchmarks.speed.quality import Outcome
 from benchmarks.speed.systems import Run, scratch
 
 COMMAND = "NEARDUP_BENCH_COMMAND"
-"""Environment variable naming another executable than this environment's `neardup`."""
+"""Environment variable naming another executable than the `neardup` of the benchmark's own environment."""
 WARM_UP_DOCUMENTS = 1_000
 
 
@@ -41,17 +40,13 @@ class WarmUp:
         return max(0.0, self.first - self.second)
 
 
-def command() -> Path:
-    """The executable of this environment."""
+def command(work: Path) -> Path:
+    """The executable of an environment of its own, as the peers have theirs."""
     given = os.environ.get(COMMAND)
-    beside = Path(sys.executable).with_name("neardup")
-    found = given or (str(beside) if beside.exists() else shutil.which("neardup"))
-    if not found:
-        raise MissingCommandError(
-            "there is no command `neardup` in this environment; "
-            f"install the project (pip install -e .) or name an executable in ${COMMAND}"
-        )
-    return Path(found)
+    found = Path(given) if given else environments.own(work).with_name("neardup")
+    if not found.exists():
+        raise MissingCommandError(f"there is no {found}; ${COMMAND} names an executable")
+    return found
 
 
 def environment(work: Path) -> dict[str, str]:
@@ -75,7 +70,7 @@ def dedup(
         "-q",
     ]
     log = work / "logs" / "neardup.log"
-    return measure.run([command(), *arguments], log=log, environment=environment(work), timeout=timeout)
+    return measure.run([command(work), *arguments], log=log, environment=environment(work), timeout=timeout)
 
 
 def warm_up(work: Path, *, threshold: float, threads: int) -> WarmUp:

@@ -55,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
             return ours.dedup(small, folder / "out", work=work, threshold=0.8, threads=2)
 
     def show_help() -> Cost:
-        return measure.run([ours.command(), "--help"], log=work / "logs" / "startup.log")
+        return measure.run([ours.command(work), "--help"], log=work / "logs" / "startup.log")
 
     cases: list[tuple[str, Callable[[], Cost], int]] = [
         ("python", lambda: python("pass"), options.repeat),

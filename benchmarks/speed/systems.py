@@ -36,6 +36,7 @@ PEERS = (
     Peer("datasketch", "datasketch", "run_datasketch.py"),
     Peer("datasketch-16x8", "datasketch", "run_datasketch.py", ("--bands", "16", "--rows", "8", "--verify")),
     Peer("rensa", "rensa", "run_rensa.py"),
+    Peer("rensa-1", "rensa", "run_rensa.py", ("--workers", "1")),
 )
 
 

@@ -50,26 +50,27 @@ def decide(
     collection: Collection,
     compared: NDArray[np.bool_],
     recipe: Recipe,
-    meter: Callable[[NDArray[np.int64]], Meter],
+    meter: Callable[[NDArray[np.int64], NDArray[np.int64]], Meter],
     begin: Callable[[str], None],
 ) -> Decision:
-    """Decide about every document that is compared. `meter(tokens)` is made when something is to be measured."""
+    """Decide about every document that is compared. `meter` is told how many tokens each document has, and which ones
+    may have to be measured."""
     begin("candidates")
     holders = np.empty(len(collection), np.int32)
     kernel.first_holders(collection.identities(), compared, holders)
     members = np.flatnonzero(compared & (holders == np.arange(len(collection))))
-    buckets = bucket(lambda g: collection.numbers(f"key{g}"), recipe.sketch.k, members)  # type: ignore[arg-type, return-value]
+    buckets = bucket(lambda g: collection.numbers(f"key{g}"), recipe.sketch.k, members)
     begin("order")
     copies = np.flatnonzero(compared & (np.bincount(holders, minlength=len(collection))[holders] > 1))
     ranked = np.union1d(buckets.members, copies).astype(np.int64)
     tokens = collection.numbers("tokens")
-    best_first = ranked[_order(collection, recipe, ranked, tokens[ranked])]  # type: ignore[arg-type]
+    best_first = ranked[_order(collection, recipe, ranked, tokens[ranked])]
     owners, firsts = np.unique(holders[best_first], return_index=True)
     best = best_first[firsts]  # best[x] is the preferred document of the identity set owners[x]
     place = firsts[np.searchsorted(owners, buckets.members)]
     buckets = buckets.among(np.argsort(place, kind="stable"))
     begin("verify")
-    formed, overlaps, how = _cluster(collection, buckets, recipe, meter(tokens))  # type: ignore[arg-type]
+    formed, overlaps, how = _cluster(collection, buckets, recipe, meter(tokens, np.sort(buckets.members)))
     begin("decide")
     return _spread(ranked, holders, owners, best, buckets, formed, overlaps, how)
 
@@ -87,10 +88,8 @@ def _cluster(collection: Collection, buckets: Buckets, recipe: Recipe, meter: Me
     """Cluster the candidates; the overlap of every removed one with its centre, and how it was found."""
     members = buckets.members
     ascending = np.argsort(members)
-    samples = np.empty((len(members), recipe.sketch.permutations), np.uint8)
-    samples[ascending] = collection.samples(members[ascending])
+    samples = collection.samples(members)
     exact = recipe.verify.method == "exact"
-    meter.possible = members[ascending]
     known = ascending[np.searchsorted(members[ascending], meter.pairs)].astype(np.int32)
     least = least_agreement(recipe.verify.threshold, recipe.sketch.permutations)
     formed = form(
@@ -106,8 +105,11 @@ def _cluster(collection: Collection, buckets: Buckets, recipe: Recipe, meter: Me
     pairs = np.stack([members[removed], members[formed.centre[removed]]], axis=1)
     if exact:
         return formed, meter.look_up(pairs), _EXACT
-    agreed = (samples[removed] == samples[formed.centre[removed]]).mean(axis=1) if len(removed) else np.empty(0)
-    estimate = np.clip((agreed - 1 / 256) / (1 - 1 / 256), 0.0, 1.0)
+    width = recipe.sketch.permutations
+    centres = formed.centre
+    estimate = np.array(
+        [kernel.estimate(kernel.equal_samples(samples[i], samples[centres[i]]), width) for i in removed]
+    )
     bounds = meter.shelf.sizes
     return formed, estimated_overlap(estimate, bounds[pairs[:, 0]], bounds[pairs[:, 1]]), _ESTIMATE
 

@@ -84,6 +84,8 @@ def dedup(
         verify=verify,
         clusters=ClusterSettings(cluster, keep),
     )
+    if threads is not None and threads < 1:
+        raise UsageError(f"threads = {threads}: at least 1.")
     steps = Steps(watcher)
     rules = Problems(on_error, max_document_bytes)
     said: list[str] = []
@@ -102,6 +104,7 @@ def dedup(
         said += sentences
         files.append(file.with_fields(chosen if html is None else replace(chosen, html=html)))
     splits: list[Split] = [s for file in files for s in format_of(file).splits(file)]
+    folder.lock()
     resumed = folder.claim(recipe, splits, rules)
     for sentence in dict.fromkeys(said):
         steps.say(sentence)
@@ -112,15 +115,19 @@ def dedup(
 
     engine = LocalEngine(recipe, splits, folder, steps, threads or os.cpu_count() or 1)
     collection, problems = engine.sketch(rules)
-    compared = _compared(collection, files, rules, problems)
+    compared = _compared(collection, rules, problems)
 
-    def meter(lengths: NDArray[np.int64]) -> Meter:
+    def meter(lengths: NDArray[np.int64], possible: NDArray[np.int64]) -> Meter:
         """Shingle sets have at most as many elements as there are shingles."""
         most = np.maximum(1, lengths - recipe.shingles.width + 1)
         shelf = Shelf(folder.shingles, np.full(len(collection), -1, np.int64), most)
         shelf.path.unlink(missing_ok=True)
         return Meter(
-            shelf, lambda s, rows: engine.shelve(s, rows, collection.starts, rules), folder.measured, engine.threads
+            shelf,
+            lambda s, rows: engine.shelve(s, rows, collection.starts, rules),
+            folder.measured,
+            engine.threads,
+            possible,
         )
 
     with ExitStack() as running:
@@ -169,14 +176,10 @@ def _names_files(value: str) -> bool:
     return value == "-" or "://" in value[:12] or ("\n" not in value[:4096] and bool(glob(value, recursive=True)))
 
 
-def _compared(
-    collection: Collection, files: list[InputFile], rules: Problems, problems: list[Problem]
-) -> NDArray[np.bool_]:
+def _compared(collection: Collection, rules: Problems, problems: list[Problem]) -> NDArray[np.bool_]:
     """Which documents take part: those with tokens, and of several with one id the first."""
     status = collection.numbers("status")
     compared = np.isin(status, (text_kernel.FINE, text_kernel.SHORT))
-    if all(f.fields.id is None and len(files) == 1 for f in files):
-        return compared
     hashes = collection.numbers("id_hash")
     numbers = np.empty(len(hashes), np.int32)
     kernel.number_equal(hashes, np.arange(len(hashes)), 0, numbers)

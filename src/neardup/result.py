@@ -27,11 +27,11 @@ from neardup.atomic import appearing
 from neardup.decide import Decision
 from neardup.engines.local import LocalEngine
 from neardup.engines.steps import Step
-from neardup.errors import UsageError
+from neardup.errors import OutputError, UsageError
 from neardup.kernels import text as kernel
-from neardup.model import MEASURED, RELATIONS, SKIPPED, Explanation
+from neardup.model import GROUPS, MEASURED, RELATIONS, REMOVED, SKIPPED, Explanation
 from neardup.outputs.corpus import write_split
-from neardup.outputs.evidence import group_members, groups_table, notes_table, removed_table
+from neardup.outputs.evidence import Groups, groups_tables, notes_table, removed_tables
 from neardup.recipe import Recipe
 from neardup.sketches.artefact import Collection, hash_ids
 from neardup.sources import format_of
@@ -90,12 +90,16 @@ class Result:
     @cached_property
     def removed(self) -> pa.Table:
         """The removed documents, each with the kept one and the measured numbers."""
-        return removed_table(self._collection, self.decision)
+        return pa.concat_tables([REMOVED.empty_table(), *removed_tables(self._collection, self.decision)])
 
     @cached_property
     def groups(self) -> pa.Table:
         """The documents of groups of two or more."""
-        return groups_table(self._collection, self.decision)
+        return pa.concat_tables([GROUPS.empty_table(), *groups_tables(self._collection, self._groups)])
+
+    @cached_property
+    def _groups(self) -> Groups:
+        return Groups.of(self.decision)
 
     @cached_property
     def skipped(self) -> pa.Table:
@@ -110,14 +114,13 @@ class Result:
         sizes = self._collection.numbers("bytes")
         removed = self.decision.removed
         relations = {name: int((self.decision.relation == i).sum()) for i, name in enumerate(RELATIONS)}
-        _, _, members = group_members(self.decision)
-        groups = len(np.unique(self.decision.kept_for))
+        members = self._groups.sizes
         return {
             "documents": len(status),
             "kept": int(self.keep.sum()),
             "removed": len(removed),
             "removed_by_relation": relations,
-            "groups": groups,
+            "groups": int((self._groups.documents == self._groups.centres).sum()),
             "largest_group": int(members.max()) if len(members) else 1,
             "text_bytes": int(sizes.sum()),
             "text_bytes_removed": int(sizes[removed].sum()),
@@ -164,7 +167,7 @@ class Result:
     def run(self) -> dict[str, Any]:
         """What run.json holds."""
         recipe = self.recipe
-        files = {s.file.path: s.file for s in self._engine.splits}
+        files = dict.fromkeys(s.file for s in self._engine.splits)
         return {
             "neardup": __version__,
             "recipe": {"id": recipe.id, **recipe.to_dict()},
@@ -177,8 +180,7 @@ class Result:
             },
             "counts": self.counts,
             "inputs": [
-                {"path": f.path, "format": f.format, "bytes": f.size, "fields": asdict(f.fields)}
-                for f in files.values()
+                {"path": f.path, "format": f.format, "bytes": f.size, "fields": asdict(f.fields)} for f in files
             ],
             "said": self.said,
             "threads": self._engine.threads,
@@ -193,33 +195,41 @@ class Result:
         run.json appears last: where it is, everything else is whole.
         """
         out = Path(path)
-        if annotate and corpus:
-            self._check_annotate()
-        with appearing(out / "removed.parquet") as draft:
-            pq.write_table(self.removed, draft, compression="zstd")
-        with appearing(out / "groups.parquet") as draft:
-            pq.write_table(self.groups, draft, compression="zstd")
+        if corpus:
+            self._check_corpus(out, annotate)
+        for name in ("run.json", "skipped.parquet"):
+            (out / name).unlink(missing_ok=True)
+        _write_slices(out / "removed.parquet", REMOVED, removed_tables(self._collection, self.decision))
+        _write_slices(out / "groups.parquet", GROUPS, groups_tables(self._collection, self._groups))
         if self._problems:
-            with appearing(out / "skipped.parquet") as draft:
-                pq.write_table(self.skipped, draft, compression="zstd")
+            _write_slices(out / "skipped.parquet", SKIPPED, iter([self.skipped]))
         if corpus:
             self._write_corpus(out, annotate)
         with appearing(out / "run.json") as draft:
             draft.write_text(json.dumps(self.run(), indent=1, ensure_ascii=False) + "\n")
 
-    def _check_annotate(self) -> None:
-        for file in {s.file for s in self._engine.splits}:
-            if not format_of(file).tabular:
+    def _check_corpus(self, out: Path, annotate: bool) -> None:
+        """What cannot be written is refused before anything is."""
+        for file in dict.fromkeys(s.file for s in self._engine.splits):
+            if annotate and not format_of(file).tabular:
                 raise UsageError(
                     f"{file.name}: --annotate adds columns, and the format {file.format!r} has none. "
                     "Leave it away: groups.parquet has the same facts by id."
                 )
+        kept = out / "kept"
+        if kept.exists() and any(kept.iterdir()) and not self._stamp.exists():
+            raise OutputError(f"{kept} holds files that are not of this run. Choose another folder, or empty it.")
+
+    @property
+    def _stamp(self) -> Path:
+        """Says which corpus OUT/kept holds."""
+        return self._engine.work.folder / "kept" / "signature"
 
     def _write_corpus(self, out: Path, annotate: bool) -> None:
-        marks = self._engine.work.folder / "kept"
+        stamp = self._stamp
+        marks = stamp.parent
         signature = sha256(self.keep.tobytes() + bytes([annotate]) + str(out.resolve()).encode()).hexdigest()
-        stamp = marks / "signature"
-        if not stamp.exists() or stamp.read_text() != signature:
+        if not stamp.exists() or stamp.read_text() != signature or not (out / "kept").exists():
             shutil.rmtree(marks, ignore_errors=True)
             shutil.rmtree(out / "kept", ignore_errors=True)
             with appearing(stamp) as draft:
@@ -230,7 +240,7 @@ class Result:
 
         def write(i: int) -> None:
             start, stop = int(starts[i]), int(starts[i + 1])
-            notes = notes_table(self._collection, self.decision, start, stop) if annotate else None
+            notes = notes_table(self._collection, self.decision, self._groups, start, stop) if annotate else None
             keep = np.ones(stop - start, bool) if annotate else self.keep[start:stop]
             mark = marks / f"{i:05d}.done"
             write_split(out / "kept", splits[i], keep, notes, self._rules, mark)
@@ -238,3 +248,10 @@ class Result:
 
         with self._engine.steps.step("write", sum(s.size for s in splits)):
             self._engine.each_split(write)
+            self._engine.check_inputs()
+
+
+def _write_slices(path: Path, layout: pa.Schema, tables: Iterator[pa.Table]) -> None:
+    with appearing(path) as draft, pq.ParquetWriter(draft, layout, compression="zstd") as writer:
+        for table in tables:
+            writer.write_table(table)

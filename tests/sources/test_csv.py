@@ -1,16 +1,19 @@
 """CSV: values untouched, rows of the wrong width, headers, rows longer than what is read at once."""
 
 import csv
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from neardup.errors import InputError, UsageError
 from neardup.sources import Fields, Problems
-from neardup.sources.csv import Csv
+from neardup.sources.csv import Csv, _numbers
 from tests.sources.reading import TEXT_AND_ID, documents, input_file, texts
 
 
@@ -73,6 +76,30 @@ def test_rows_of_the_wrong_width_in_many_batches(tmp_path: Path) -> None:
     found = documents(file, problems=problems)
     assert [d["position"] for d in found] == [int(d["id"]) for d in found] == sorted({*range(1, 20001)} - wrong)
     assert [p.position for p in problems.found] == sorted(wrong)
+
+
+@given(wrong=st.sets(st.integers(3, 30)), count=st.integers(0, 20))
+def test_numbers_by_the_definition(wrong: set[int], count: int) -> None:
+    numbers, following = _numbers(3, count, list(wrong))
+    right = [n for n in range(3, 100) if n not in wrong]
+    assert numbers.tolist() == right[:count]
+    assert following == right[count]
+
+
+def test_many_rows_of_the_wrong_width(tmp_path: Path) -> None:
+    file = _file(tmp_path, b"id,text\n1,a\n" + b"w\n2,b\n" * 100 + b"w\n" * 20_000 + b"3,c\n")
+    problems = Problems("skip")
+    assert len(texts(file, problems=problems)) == 102
+    assert len(problems.found) == 20_100
+
+
+def test_wrong_rows_are_walked_through_once() -> None:
+    """Those that the parser has met ahead of the batch must not be counted again for each of them."""
+    ahead = list(range(1003, 41003))
+    started = time.process_time()
+    numbers, following = _numbers(1, 1001, ahead)
+    assert (len(numbers), following) == (1001, 1002)
+    assert time.process_time() - started < 1
 
 
 def test_rows_longer_than_what_is_read_at_once(tmp_path: Path) -> None:

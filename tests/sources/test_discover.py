@@ -1,12 +1,17 @@
 """Files, folders, globs, URLs; what is refused, what is passed over."""
 
 import gzip
+import os
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import InputError, UsageError
-from neardup.sources import discover
+from neardup.sources import Problems, choose, discover, format_of
+from neardup.sources.files import printable
 from tests.sources.reading import documents
 
 
@@ -42,7 +47,7 @@ def test_a_folder(tmp_path: Path) -> None:
         ("sub/d.warc.gz", "warc", "gz"),
     ]
     assert found.passed_over == {"": 1, ".exe": 1}
-    assert all(f.size == 1 and f.changed > 0 for f in found.files)
+    assert all(f.size == 1 and f.stamp.startswith("1-") for f in found.files)
 
 
 def test_pages_and_texts_of_a_folder_are_taken_together(tmp_path: Path) -> None:
@@ -142,3 +147,70 @@ def test_a_format_asked_for_reads_compressed_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"one\ntwo\n"))
     [file] = discover([tmp_path / "a.txt.gz"], format="lines").files
     assert [d["text"] for d in documents(file)] == ["one", "two"]
+
+
+def _oddly_named(folder: Path, *names: bytes, content: bytes = b"x") -> Path:
+    folder.mkdir()
+    try:
+        for name in names:
+            with open(os.path.join(os.fsencode(folder), name), "wb") as out:
+                out.write(content)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    return folder
+
+
+ODD = (b"\xe9.txt", b"\xe8.txt", b"\\xe9.txt", b"\\x5cxe9.txt", b"a\\b.txt", "é.txt".encode(), b"\\x41.txt")
+
+
+def test_printable_names_are_utf8_and_different() -> None:
+    shown = [printable(os.fsdecode(name)) for name in ODD]
+    assert len(set(shown)) == len(ODD)
+    assert "".join(shown).encode()
+    assert shown[0] == r"\xe9.txt"
+    assert shown[4:] == [r"a\b.txt", "é.txt", r"\x41.txt"]
+
+
+def test_members_whose_names_are_not_utf8(tmp_path: Path) -> None:
+    [file] = discover([_oddly_named(tmp_path / "in", *ODD)]).files
+    found = documents(file)
+    assert {d["id"] for d in found} == {printable(os.fsdecode(name)) for name in ODD}
+    [split] = format_of(file).splits(file)
+    [table] = format_of(file).table(split, Problems())
+    assert len(set(table.column("id").to_pylist())) == len(ODD)
+    format_of(file).write(split, np.ones(len(ODD), bool), tmp_path / "out", None, Problems())
+    assert set(os.listdir(os.fsencode(tmp_path / "out"))) == set(ODD)
+    problems = Problems("skip", max_document_bytes=0)
+    assert documents(file, problems=problems) == []
+    for member in ODD:
+        os.unlink(os.path.join(os.fsencode(tmp_path / "in"), member))
+    assert documents(file, problems=problems) == []
+    assert len(problems.found) == 2 * len(ODD)
+    assert "".join(map(str, problems.found)).encode()
+
+
+def test_tables_whose_names_are_not_utf8(tmp_path: Path) -> None:
+    odd = _oddly_named(tmp_path / "in", b"\xe9.jsonl", b"\xe8.jsonl", b"x.\xe8", content=b'{"text": "x"}\n')
+    pq.write_table(pa.table({"text": ["x"]}), tmp_path / "p.parquet")
+    os.rename(tmp_path / "p.parquet", os.path.join(os.fsencode(odd), b"\xe8.parquet"))
+    found = discover([odd])
+    assert [f.name for f in found.files] == [r"\xe8.jsonl", r"\xe8.parquet", r"\xe9.jsonl"]
+    assert found.passed_over == {r".\xe8": 1}
+    for file in found.files:
+        file = file.with_fields(choose(file)[0])
+        [read] = documents(file)
+        assert (read["id"], read["text"]) == (f"{file.name}:1", "x")
+        assert pa.array([read["id"]], pa.string())
+        [split] = format_of(file).splits(file)
+        format_of(file).write(split, np.array([True]), tmp_path / "in" / os.fsdecode(b"\xe7"), None, Problems())
+
+
+def test_folders_whose_names_are_not_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"\xe9")
+    try:
+        _make(folder, "p/a.jsonl", "q/a.jsonl", "n.txt")
+    except OSError:
+        pytest.skip("this file system has no such names")
+    _make(tmp_path / "b", "p/a.jsonl")
+    files = discover([folder, tmp_path / "b"]).files
+    assert [f.name for f in files] == [r"\xe9", r"\xe9/p/a.jsonl", "q/a.jsonl", "b/p/a.jsonl"]

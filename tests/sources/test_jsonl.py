@@ -1,6 +1,7 @@
 """JSON Lines: cuts anywhere, line numbers, every kind of bad line, bytes kept as they are."""
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,38 @@ def test_columns_of_many_types(tmp_path: Path) -> None:
     assert [d["mixed"] for d in found] == ["1", "x", '{"a": 1}']
     assert [d["url"] for d in found] == ["u", None, "v"]
     assert [d["big"] for d in found] == [float(2**70), 1, 2]
+
+
+def test_integers_beyond_everything_keep_their_place(tmp_path: Path) -> None:
+    big = 10**400
+    rows = [{"text": "t", "n": n, "mixed": m} for n, m in ((big, "x"), (-big, big), (1, None), (None, 1))]
+    file = _file(tmp_path, "\n".join(map(json.dumps, rows)).encode(), Fields("text", None, None, ("n", "mixed")))
+    found = documents(file)
+    assert [d["n"] for d in found] == [math.inf, -math.inf, 1, None]
+    assert [d["mixed"] for d in found] == ["x", str(big), None, "1"]
+
+
+def test_integers_of_thousands_of_digits(tmp_path: Path) -> None:
+    digits = b"1" * 5000
+    file = _file(tmp_path, b'{"text": "a", "n": %s}\n{"text": "b", "n": 1}\n' % digits)
+    assert texts(file) == ["a", "b"]
+    [split] = Jsonl().splits(file)
+    [table] = Jsonl().table(split, Problems())
+    assert table.column("n").to_pylist() == [math.inf, 1]
+    problems = Problems("skip")
+    assert texts(file.with_fields(Fields("text", None, None, ("n",))), problems=problems) == ["b"]
+    assert [p.position for p in problems.found] == [1]
+
+
+def test_integers_of_64_bits_are_exact(tmp_path: Path) -> None:
+    """Times in nanoseconds and ids by time: as fractions, neighbours would be equal."""
+    values = [2**63 - 1, None, 1_700_000_000_000_000_001, -(2**63), 2**53 + 1]
+    # enough lines for several blocks, one without any number
+    lines = [{"text": "t" * 100_000, "n": n} for n in [*values, *[None] * 6, *values]]
+    file = _file(tmp_path, "\n".join(map(json.dumps, lines)).encode(), Fields("text", None, None, ("n",)))
+    batches = [b for split in Jsonl().splits(file) for b in Jsonl().read(split, Problems())]
+    assert {b.columns["n"].type for b in batches} == {pa.int64()}
+    assert [n for b in batches for n in b.columns["n"].to_pylist()] == [*values, *[None] * 6, *values]
 
 
 def test_text_and_id_may_be_asked_for_as_columns_too(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Lines of a text file, and files that are a document each."""
 
 import gzip
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from neardup.errors import InputError
-from neardup.sources import Fields, InputFile, Problems, discover, format_of
+from neardup.sources import Fields, InputFile, Problems, discover, format_of, linewise
 from neardup.sources.lines import Lines
 from tests.sources.reading import WHOLE, documents, input_file, texts
 
@@ -36,6 +37,42 @@ def test_long_lines(tmp_path: Path) -> None:
             (5, "c"),
         ]
         assert sorted((p.position, p.kind) for p in problems.found) == [(2, "too long"), (4, "too long")]
+
+
+def test_a_line_that_spans_splits_is_not_read_by_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = 4 << 20
+    (tmp_path / "a.txt").write_bytes(b"x" * size + b"\nlast")
+    file = input_file(tmp_path / "a.txt", "lines", Fields())
+    read = 0
+
+    class Counted(io.FileIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            nonlocal read
+            data = super().read(-1 if size is None else size)
+            read += len(data)
+            return data
+
+    monkeypatch.setattr(linewise, "open_plain", lambda path, *_: Counted(path))
+    splits = Lines().splits(file, size // 64)
+    assert len(splits) > 60
+    found = [
+        (int(p), len(t))
+        for s in splits
+        for b in Lines().read(s, Problems())
+        for p, t in zip(b.positions, b.text.to_pylist(), strict=True)
+    ]
+    assert found == [(1, size), (2, 4)]
+    # once by the split that owns it, once by those that look for a line of their own, once to count lines
+    assert read < 3.1 * size
+
+
+@pytest.mark.parametrize("data", [b"a\n", b"a\nb", b"\n\n\n", b"ab\n\ncd\n", b"abcdefgh", b"a\nbcdefg\nh"])
+def test_cuts_at_every_byte(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(data)
+    file = input_file(tmp_path / "a.txt", "lines", Fields())
+    whole = [(n, line.decode()) for n, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1)]
+    for size in range(1, len(data) + 1):
+        assert [(d["position"], d["text"]) for d in documents(file, size)] == whole
 
 
 def _folder(folder: Path, files: dict[str, bytes]) -> InputFile:

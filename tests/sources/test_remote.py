@@ -1,6 +1,7 @@
 """Files far away: fsspec's memory, and HTTP from a server on this machine."""
 
 import gzip
+import os
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from neardup.errors import InputError
-from neardup.sources import Fields, InputFile, Problems, choose, discover, format_of
+from neardup.sources import Fields, InputFile, Problems, choose, discover, format_of, stamp_of
 from tests.sources.reading import documents
 from tests.sources.warcfile import crawl, members
 
@@ -121,3 +122,31 @@ def test_what_is_not_there(web: str, memory: str) -> None:
             discover([place])
     with pytest.raises(InputError, match=r"none\.jsonl: cannot be read"):
         _read(InputFile(f"{web}/none.jsonl", "none.jsonl", "jsonl", fields=Fields("text")))
+
+
+def test_stamps_in_memory(memory: str) -> None:
+    far = fsspec.filesystem("memory")
+    files = {f.name: f for f in discover([memory]).files}
+    assert all(stamp_of(f) == f.stamp != "" for f in files.values())
+    assert stamp_of(discover([f"{memory}/a.jsonl"]).files[0]) == files["a.jsonl"].stamp
+    far.pipe("/c/a.jsonl", far.cat("/c/a.jsonl"))  # the same size
+    assert stamp_of(files["a.jsonl"]) != files["a.jsonl"].stamp
+    far.pipe("/c/p/y.html", b"<p>z")
+    assert stamp_of(files["c"]) not in (files["c"].stamp, "gone")
+    far.rm("/c/a.jsonl")
+    far.rm("/c/p", recursive=True)
+    assert stamp_of(files["a.jsonl"]) == stamp_of(files["c"]) == "gone"
+
+
+def test_stamps_on_the_web(web: str, tmp_path: Path) -> None:
+    [pages] = discover([f"{web}/p/x.html", f"{web}/p/y.html"]).files
+    [listed] = discover([f"{web}/p/"]).files
+    [lines] = discover([f"{web}/a.jsonl"]).files
+    files = (pages, lines, listed)
+    assert all(stamp_of(f) == f.stamp != "" for f in files)
+    assert listed.size == pages.size == 8
+    for name in ("c/p/x.html", "c/a.jsonl"):
+        os.utime(tmp_path / name, (0, 1_000_000_000))
+    assert all(stamp_of(f) not in (f.stamp, "gone") for f in files)
+    (tmp_path / "c/a.jsonl").unlink()
+    assert stamp_of(lines) == "gone"

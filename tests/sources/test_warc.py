@@ -5,6 +5,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable
+from encodings.aliases import aliases
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from neardup.errors import InputError, MissingExtra
 from neardup.sources import Fields, Problems
 from neardup.sources.compression import open_plain
-from neardup.sources.warc import Warc, _fastwarc
+from neardup.sources.warc import Warc, _charset, _fastwarc
 from tests.sources.reading import NOTHING, documents, input_file, texts
 from tests.sources.warcfile import crawl, http, members, record, response
 
@@ -89,6 +90,32 @@ def test_which_records_are_documents(tmp_path: Path) -> None:
     assert by_url[0]["id"] == "http://a.test/2"
     [table] = Warc().table(split, Problems())
     assert table.schema.names == ["id", "url", "date", "status", "type", "text"]
+
+
+@pytest.mark.parametrize(
+    "charset", ["zlib", "hex", "undefined", "idna", "rot13", "punycode", "unicode_escape", "a\0b", ""]
+)
+def test_codecs_that_are_no_charsets(charset: str, tmp_path: Path) -> None:
+    body = b"words \xe9 \\d and more"
+    records = [
+        response(n, body, content_type=f"text/{kind}; charset={charset}") for n, kind in enumerate(("plain", "html"), 1)
+    ]
+    file = _file(tmp_path, b"".join(records))
+    [split] = Warc().splits(file)
+    [batch] = Warc().read(split, Problems())
+    assert batch.text.to_pylist() == [body, body]
+    assert batch.charset == [None, None]
+
+
+def test_no_charset_that_python_knows_raises() -> None:
+    noise = np.random.default_rng(7).integers(0, 256, 3000, dtype=np.uint8).tobytes()
+    known = {
+        charset for alias in {*aliases, *aliases.values()} if (charset := _charset(f"text/plain; charset={alias}"))
+    }
+    assert len(known) > 80
+    assert {"utf-8", "iso8859-1", "cp1252", "shift_jis", "gb18030", "utf-16", "koi8-r", "big5", "euc_kr"} <= known
+    for charset in known:
+        assert noise.decode(charset, "replace").encode("utf-8", "replace")
 
 
 @pytest.mark.parametrize("pack", [b"".join, members], ids=["plain", "gz"])

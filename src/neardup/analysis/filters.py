@@ -5,7 +5,7 @@ A sketch of k·s minima is cut into k groups of s. Two documents of resemblance 
 """
 
 from dataclasses import dataclass
-from math import comb, isfinite, log, log1p
+from math import comb, exp, isfinite, lgamma, log, log1p
 
 from neardup.errors import RecipeError
 
@@ -95,9 +95,12 @@ def least_agreement(threshold: float, permutations: int, miss: float = 1e-4) -> 
 
     Agreements are binomial (Broder, equation 1). Candidates with fewer are not worth an exact measurement.
     """
+    if threshold == 1.0:
+        return permutations
     cumulative = 0.0
     for c in range(permutations + 1):
-        cumulative += comb(permutations, c) * threshold**c * (1.0 - threshold) ** (permutations - c)
+        ways = lgamma(permutations + 1) - lgamma(c + 1) - lgamma(permutations - c + 1)
+        cumulative += exp(ways + c * log(threshold) + (permutations - c) * log1p(-threshold))
         if cumulative > miss:
             return c
     return permutations

@@ -110,7 +110,7 @@ def command(**given: Any) -> None:
     from neardup.pipeline import dedup
 
     out: Path = given["out"]
-    _prepare(out, given["fresh"])
+    _prepare(out, given["inputs"], given["fresh"])
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
     with talk:
         result = dedup(
@@ -165,8 +165,11 @@ class _Given(PathLike[str]):
         return self.typed
 
 
-def _prepare(out: Path, fresh: bool) -> None:
-    """An output folder is new, empty, or of an earlier run."""
+def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:
+    """An output folder is new, empty, or of an earlier run, and no input is in it."""
+    for name in inputs:
+        if "://" not in name and out.resolve() in Path(name).resolve().parents:
+            raise UsageError(f"{name} lies in the output folder {out}, which is written to; choose another one.")
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; --output names a folder.")
     if fresh:

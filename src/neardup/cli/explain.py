@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from neardup.errors import InputError, UsageError
+from neardup.errors import InputError
 
 
 @click.command(no_args_is_help=True)
@@ -40,5 +40,3 @@ def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
             click.echo(
                 f"{name}: not removed and in no group (or not in the collection: only groups are listed in OUT)."
             )
-    if not ids:
-        raise UsageError("name at least one id.")

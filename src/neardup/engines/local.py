@@ -10,9 +10,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from threading import Event
+from threading import Event, Semaphore
 from typing import TypeVar
 
 import numpy as np
@@ -23,13 +23,14 @@ from neardup.atomic import appearing, write_error
 from neardup.clusters.keep import keep_columns
 from neardup.engines.steps import Steps
 from neardup.engines.work import Work
+from neardup.errors import InputError
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
 from neardup.sketches import artefact
 from neardup.sketches.minhash import MinHash
-from neardup.sources import format_of
-from neardup.sources.base import Documents, Problem, Problems, Split
-from neardup.text.batches import readable
+from neardup.sources import format_of, stamp_of
+from neardup.sources.base import Documents, InputFile, Problem, Problems, Split
+from neardup.text.batches import readable, text_batch, without
 from neardup.verify.measure import Shelf
 
 T = TypeVar("T")
@@ -48,15 +49,17 @@ class LocalEngine:
         self.threads = threads
         self.minhash = MinHash(recipe.text, recipe.shingles, recipe.sketch)
         self._stop = Event()
+        self._slots = Semaphore(4 * threads)  # batches that are in memory at once
 
     def sketch(self, rules: Problems) -> tuple[artefact.Collection, list[Problem]]:
         """Sketch every split that has no sketches yet."""
         layout = artefact.schema(self.recipe.id, self.recipe.sketch, keep_columns(self.recipe.clusters.keep))
         missing = [i for i in range(len(self.splits)) if not artefact.is_whole(self.work.sketches(i), self.recipe.id)]
-        done = sum(s.size for i, s in enumerate(self.splits) if i not in set(missing))
-        with self.steps.step("sketch", sum(s.size for s in self.splits)):
-            self.steps.advance(done)
+        total = sum(s.size for s in self.splits)
+        with self.steps.step("sketch", total):
+            self.steps.advance(total - sum(self.splits[i].size for i in missing))
             self._each([lambda i=i: self._sketch_split(i, layout, rules) for i in missing])  # type: ignore[misc]
+        self.check_inputs()
         paths = [self.work.sketches(i) for i in range(len(self.splits))]
         problems = []
         for path in paths:
@@ -71,13 +74,22 @@ class LocalEngine:
         problems = Problems(rules.on_error, rules.max_document_bytes)
 
         def sketch(documents: Documents) -> pa.RecordBatch:
+            sizes = text_batch(documents.text).sizes
+            long = sizes > rules.max_document_bytes
+            for i in np.flatnonzero(long).tolist():
+                limit = f"{sizes[i]:,} bytes, more than {rules.max_document_bytes:,}"
+                problems.report(*_place(split, documents, i), "too long", limit, "Raise --max-document-bytes")
+            if long.any():
+                documents = replace(documents, text=without(documents.text, long))
             text = readable(documents, self.recipe.text, fields.html)
             made = self.minhash.sketch(text)
-            for i in np.flatnonzero(made.status == kernel.INVALID):
-                where = split.file.name if documents.id is None else documents.id[int(i)].as_py()
-                at = int(documents.positions[i]) if documents.id is None else None
-                problems.report(where, at, "not UTF-8", f"{text.sizes[i]:,} bytes of text", "Convert it to UTF-8")
-            return artefact.batch(layout, split.file.name, documents, fields.url, made, text.sizes)
+            made.status[long] = kernel.SKIPPED
+            for i in np.flatnonzero(made.status == kernel.INVALID).tolist():
+                bytes_ = f"{text.sizes[i]:,} bytes of text"
+                problems.report(*_place(split, documents, i), "not UTF-8", bytes_, "Convert it to UTF-8")
+            return artefact.batch(
+                layout, split.file.name, documents, fields.url, made, np.where(long, sizes, text.sizes)
+            )
 
         def watched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             advanced = 0
@@ -99,7 +111,8 @@ class LocalEngine:
         side = path.with_suffix(".problems.json")
         if problems.found:
             with appearing(side) as draft:
-                draft.write_text(json.dumps([asdict(p) for p in problems.found]))
+                in_order = sorted(problems.found, key=lambda p: (p.source, p.position or 0, p.kind, p.detail))
+                draft.write_text(json.dumps([asdict(p) for p in in_order]))
         else:
             side.unlink(missing_ok=True)
 
@@ -120,6 +133,7 @@ class LocalEngine:
                         )
                     )
             self._each(regions)
+            self.check_inputs()
         except OSError as error:
             raise write_error(shelf.path, error) from error
         finally:
@@ -147,16 +161,27 @@ class LocalEngine:
             made, sizes = self.minhash.shingle_sets(text, np.arange(len(local)))
             return made, sizes, int(text.sizes.sum())
 
+        end = at + int(shelf.sizes[rows].sum())
         done = 0
         for made, sizes, text in self._ordered(chosen(), sets):
             part = rows[done : done + len(sizes)]
+            if (sizes > shelf.sizes[part]).any():
+                raise changed(split.file)
             shelf.starts[part] = at + np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(sizes) else 0
             shelf.sizes[part] = sizes
             _write_all(descriptor, made, at * 8)
             at += int(sizes.sum())
             done += len(sizes)
             self.steps.advance(0, len(sizes), text)
+        if done != len(rows) or at > end:
+            raise changed(split.file)
         self.steps.advance(split.size)
+
+    def check_inputs(self) -> None:
+        """Inputs that changed while they were read make every number about them worthless."""
+        for file in dict.fromkeys(s.file for s in self.splits):
+            if stamp_of(file) != file.stamp:
+                raise changed(file)
 
     def each_split(self, job: Callable[[int], None]) -> None:
         """Run a job per split, on all threads."""
@@ -165,18 +190,24 @@ class LocalEngine:
     def _ordered(self, batches: Iterable[T], work: Callable[[T], R]) -> Iterator[R]:
         """Work on batches in the pool and yield the results in order, with no more than a few batches in memory."""
         pending: deque[Future[R]] = deque()
+
+        def oldest() -> R:
+            self._slots.release()
+            return pending.popleft().result()
+
         try:
             for item in batches:
                 if self._stop.is_set():
                     raise Stopped
+                while not self._slots.acquire(blocking=not pending):
+                    yield oldest()
                 pending.append(self._pool.submit(work, item))
-                if len(pending) > 3 * self.threads:
-                    yield pending.popleft().result()
             while pending:
-                yield pending.popleft().result()
+                yield oldest()
         finally:
             for future in pending:
                 future.cancel()
+                self._slots.release()
 
     def _each(self, jobs: Sequence[Callable[[], None]]) -> None:
         """Run the jobs on as many threads as there are; the first failure stops the others and is raised."""
@@ -202,6 +233,18 @@ class LocalEngine:
         errors = [e for f in futures if not f.cancelled() and (e := f.exception())]
         for error in sorted(errors, key=lambda e: isinstance(e, Stopped)):
             raise error
+
+
+def changed(file: InputFile) -> InputError:
+    """What to say of an input that is not what it was."""
+    return InputError(f"{file.name} changed while it was being read. Run the command again when nobody writes to it.")
+
+
+def _place(split: Split, documents: Documents, row: int) -> tuple[str, int | None]:
+    """Where a document of a batch is, for messages."""
+    if documents.id is None:
+        return split.file.name, int(documents.positions[row])
+    return str(documents.id[int(row)].as_py()), None
 
 
 def _take(documents: Documents, rows: NDArray[np.int64]) -> Documents:

@@ -7,8 +7,9 @@ measured.arrow       the pairs measured so far
 shingles.u64         the shingle sets of documents that are being measured; not needed afterwards
 """
 
-import hashlib
+import fcntl
 import json
+import os
 import shutil
 import tempfile
 import weakref
@@ -21,6 +22,7 @@ from neardup.atomic import appearing, write_error
 from neardup.errors import WorkError
 from neardup.recipe import Recipe
 from neardup.sources.base import Problems, Split
+from neardup.text.extract import extractor
 
 
 class Work:
@@ -52,6 +54,17 @@ class Work:
             draft.write_text(json.dumps(mine, indent=1))
         return False
 
+    def lock(self) -> None:
+        """Keep other processes out for as long as this one works here."""
+        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        weakref.finalize(self, os.close, descriptor)
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise WorkError(
+                f"{self.folder}: another run is at work here. Wait for it, or choose another folder."
+            ) from error
+
     def sketches(self, split: int) -> Path:
         """Of a split."""
         return self.folder / "sketches" / f"{split:05d}.arrow"
@@ -76,29 +89,19 @@ class TemporaryWork(Work):
 
 
 def _plan(recipe: Recipe, splits: Sequence[Split], problems: Problems) -> dict[str, Any]:
-    files = {s.file.path: s.file for s in splits}
+    files = list(dict.fromkeys(s.file for s in splits))
     plan = {
         "recipe": {"id": recipe.id, **recipe.to_dict()},
         "inputs": [
-            {
-                "path": f.path,
-                "format": f.format,
-                "size": f.size,
-                "changed": f.changed,
-                "members": _digest(f.members),
-                "fields": asdict(f.fields),
-            }
-            for f in files.values()
+            {"path": f.path, "format": f.format, "size": f.size, "stamp": f.stamp, "fields": asdict(f.fields)}
+            for f in files
         ],
-        "splits": [[s.file.path, s.start, s.stop] for s in splits],
+        "splits": [[files.index(s.file), s.start, s.stop] for s in splits],
         "on_error": problems.on_error,
         "max_document_bytes": problems.max_document_bytes,
+        "extractor": extractor() if any(f.fields.html or f.format in ("html", "warc") for f in files) else None,
     }
     return json.loads(json.dumps(plan))  # type: ignore[no-any-return]
-
-
-def _digest(members: tuple[str, ...]) -> str:
-    return hashlib.sha256("\0".join(members).encode("utf-8", "surrogateescape")).hexdigest()[:16] if members else ""
 
 
 def _difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
@@ -113,16 +116,16 @@ def _difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
                         return f"its recipe has {part}.{key} = {before!r}, this one {value!r}"
         return f"its recipe is {other.get('id')}, this one is {ours['id']}"
     if theirs.get("inputs") != mine["inputs"]:
-        before = {f["path"]: f for f in theirs.get("inputs", [])}
-        now = {f["path"]: f for f in mine["inputs"]}
-        for path in before.keys() | now.keys():
-            if path not in now:
-                return f"its inputs have {path}, which is not given now"
-            if path not in before:
-                return f"{path} is not among its inputs"
-            for key in now[path]:
-                if before[path].get(key) != now[path][key]:
-                    return f"{path} has changed since ({key} was {before[path].get(key)!r}, is {now[path][key]!r})"
+        before = {(f["path"], f["format"]): f for f in theirs.get("inputs", [])}
+        now = {(f["path"], f["format"]): f for f in mine["inputs"]}
+        for file in sorted(before.keys() | now.keys()):
+            if file not in now:
+                return f"its inputs have {file[0]}, which is not given now"
+            if file not in before:
+                return f"{file[0]} is not among its inputs"
+            for key in now[file]:
+                if before[file].get(key) != now[file][key]:
+                    return f"{file[0]} has changed since ({key} was {before[file].get(key)!r}, is {now[file][key]!r})"
         return "its inputs have another order"
     keys = [k for k in mine if theirs.get(k) != mine[k]]
     return (

@@ -162,7 +162,7 @@ def estimate(agreed: int, width: int) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _remember_best(j: int, agreed: int, n: int, chosen: Any, agreements: Any) -> int:
+def _remember_best(j: int, agreed: int, n: int, chosen: Any, agreements: Any) -> Any:
     """Put a candidate among the best so far, the most agreeing first; how many there are now."""
     room = chosen.shape[0]
     if n == room and agreed <= agreements[n - 1]:

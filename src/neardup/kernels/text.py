@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 WORDS, CHARS, LINES = 0, 1, 2
 """Token kinds."""
 
-FINE, SHORT, EMPTY, INVALID = 0, 1, 2, 3
-"""What became of a document: INVALID is not UTF-8, SHORT has fewer tokens than a shingle and is one shingle."""
+FINE, SHORT, EMPTY, INVALID, SKIPPED = 0, 1, 2, 3, 4
+"""What became of a document: SHORT has fewer tokens than a shingle and is one shingle, INVALID is not UTF-8, SKIPPED
+was not looked at (too long)."""
 
 _SEPARATOR, _WORD, _SINGLE, _MARK = 0, 1, 2, 3
 _NON_ASCII = np.uint8(255)

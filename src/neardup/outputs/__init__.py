@@ -2,5 +2,4 @@
 
 evidence   removed, groups and notes as Arrow tables
 corpus     the kept documents, in the format of the input
-run        run.json: what was done, with which numbers
 """

@@ -25,12 +25,12 @@ def write_split(
     folder: Path, split: Split, keep: NDArray[np.bool_], notes: pa.Table | None, rules: Problems, done: Path
 ) -> None:
     """Write the kept documents of a split. `done` is a mark that it was written; a split that has it is not redone."""
-    if done.exists():
-        return
     path = target(folder, split)
+    if done.exists() and path.exists():
+        return
     problems = Problems("skip", rules.max_document_bytes)
     if split.file.members:
-        _write_members(path, split, keep, problems, done.with_suffix(".files"))
+        _write_members(path, split, keep, problems, folder.with_name(f".kept-{done.stem}"))
     else:
         with appearing(path) as draft:
             format_of(split.file).write(split, keep, draft, notes, problems)

@@ -1,5 +1,8 @@
 """The evidence as Arrow tables: what was removed and why, who belongs together, and the notes of --annotate."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -8,61 +11,76 @@ from neardup.decide import Decision
 from neardup.model import GROUPS, MEASURED, NOTES, RELATIONS, REMOVED
 from neardup.sketches.artefact import Collection
 
-_NO_ROWS = np.empty(0, np.int64)
+_ROWS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Documents that have company, ascending: their numbers, the kept one of each, the size of each one's group."""
+
+    documents: NDArray[np.int64]
+    centres: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, decision: Decision) -> "Groups":
+        """From the removed documents."""
+        kept, counts = np.unique(decision.kept_for, return_counts=True)
+        documents = np.concatenate([decision.removed, kept])
+        centres = np.concatenate([decision.kept_for, kept])
+        order = np.argsort(documents, kind="stable")
+        documents, centres = documents[order], centres[order]
+        sizes = counts[np.searchsorted(kept, centres)] + 1 if len(kept) else np.empty(0, np.int64)
+        return cls(documents, centres, sizes)
 
 
 def _names(codes: NDArray[np.uint8], names: tuple[str, ...]) -> pa.Array:
     return pa.array(names, pa.string()).take(pa.array(codes))
 
 
-def removed_table(collection: Collection, decision: Decision) -> pa.Table:
-    """One row per removed document, in the order of the input."""
-    columns = [
-        collection.any_order("id", decision.removed),
-        collection.any_order("id", decision.kept_for),
-        _names(decision.relation, RELATIONS),
-        decision.resemblance,
-        decision.removed_in_kept,
-        decision.kept_in_removed,
-        _names(decision.measured, MEASURED),
-        collection.any_order("url", decision.removed),
-        collection.any_order("url", decision.kept_for),
-    ]
-    return pa.table(dict(zip(REMOVED.names, columns, strict=True)), schema=REMOVED)
+def removed_tables(collection: Collection, decision: Decision) -> Iterator[pa.Table]:
+    """One row per removed document, in the order of the input; in slices, so that memory is bounded."""
+    for rows in _slices(len(decision.removed)):
+        removed, kept = decision.removed[rows], decision.kept_for[rows]
+        columns = [
+            collection.any_order("id", removed),
+            collection.any_order("id", kept),
+            _names(decision.relation[rows], RELATIONS),
+            decision.resemblance[rows],
+            decision.removed_in_kept[rows],
+            decision.kept_in_removed[rows],
+            _names(decision.measured[rows], MEASURED),
+            collection.any_order("url", removed),
+            collection.any_order("url", kept),
+        ]
+        yield pa.table(dict(zip(REMOVED.names, columns, strict=True)), schema=REMOVED)
 
 
-def group_members(decision: Decision) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Documents that have company: their numbers, the kept document of each, the size of each one's group."""
-    kept, counts = np.unique(decision.kept_for, return_counts=True)
-    documents = np.concatenate([decision.removed, kept])
-    centres = np.concatenate([decision.kept_for, kept])
-    order = np.argsort(documents, kind="stable")
-    documents, centres = documents[order], centres[order]
-    sizes = counts[np.searchsorted(kept, centres)] + 1 if len(kept) else _NO_ROWS
-    return documents, centres, sizes
-
-
-def groups_table(collection: Collection, decision: Decision) -> pa.Table:
+def groups_tables(collection: Collection, groups: Groups) -> Iterator[pa.Table]:
     """One row per document of a group of two or more; a group is named by the id of its kept document."""
-    documents, centres, sizes = group_members(decision)
-    columns = [
-        collection.any_order("id", documents),
-        collection.any_order("id", centres),
-        sizes,
-        documents == centres,
-    ]
-    return pa.table(dict(zip(GROUPS.names, columns, strict=True)), schema=GROUPS)
+    for rows in _slices(len(groups.documents)):
+        documents, centres = groups.documents[rows], groups.centres[rows]
+        columns = [
+            collection.any_order("id", documents),
+            collection.any_order("id", centres),
+            groups.sizes[rows],
+            documents == centres,
+        ]
+        yield pa.table(dict(zip(GROUPS.names, columns, strict=True)), schema=GROUPS)
 
 
-def notes_table(collection: Collection, decision: Decision, start: int, stop: int) -> pa.Table:
+def _slices(n: int) -> Iterator[slice]:
+    return (slice(at, min(n, at + _ROWS_AT_ONCE)) for at in range(0, n, _ROWS_AT_ONCE))
+
+
+def notes_table(collection: Collection, decision: Decision, groups: Groups, start: int, stop: int) -> pa.Table:
     """The columns that --annotate adds to the documents from `start` to before `stop`."""
     low, high = np.searchsorted(decision.removed, [start, stop])
     removed = decision.removed[low:high] - start
     kept = np.ones(stop - start, bool)
     kept[removed] = False
-    documents, centres, _ = group_members(decision)
-    first, last = np.searchsorted(documents, [start, stop])
-    rows = documents[first:last] - start
+    first, last = np.searchsorted(groups.documents, [start, stop])
+    rows = groups.documents[first:last] - start
 
     def spread(at: NDArray[np.int64], values: pa.Array) -> pa.Array:
         """The values at their rows, null elsewhere."""
@@ -72,7 +90,7 @@ def notes_table(collection: Collection, decision: Decision, start: int, stop: in
 
     columns = [
         pa.array(kept),
-        spread(rows, collection.any_order("id", centres[first:last])),
+        spread(rows, collection.any_order("id", groups.centres[first:last])),
         spread(removed, collection.any_order("id", decision.kept_for[low:high])),
         spread(removed, _names(decision.relation[low:high], RELATIONS)),
         spread(removed, pa.array(decision.resemblance[low:high])),

@@ -6,13 +6,14 @@
     identity_a, identity_b       128 bits that name its token sequence
     key0 … key(k-1)              its features
     samples                      8 bits of each of the k·s minima
-    number:C, string:C           the value in a column C of the keep policy, as whichever of the two it is
+    integer:C, number:C, string:C  the value in a column C of the keep policy, as whichever of the three it is
 
 The schema's metadata names the recipe; a file of another recipe is refused.
 """
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ from neardup.sketches.minhash import MinHashSettings, Sketches
 from neardup.sources.base import Documents
 
 _ROWS_TOGETHER = 16384
+_SLOTS = {"integer": pa.int64(), "number": pa.float64(), "string": pa.string()}
 
 
 def schema(recipe_id: str, settings: MinHashSettings, columns: tuple[str, ...]) -> pa.Schema:
@@ -42,8 +44,7 @@ def schema(recipe_id: str, settings: MinHashSettings, columns: tuple[str, ...]) 
             ("identity_b", pa.uint64()),
             *((f"key{i}", pa.uint64()) for i in range(settings.k)),
             ("samples", pa.binary(settings.permutations)),
-            *((f"number:{c}", pa.float64()) for c in columns),
-            *((f"string:{c}", pa.string()) for c in columns),
+            *((f"{slot}:{c}", kind) for c in columns for slot, kind in _SLOTS.items()),
         ],
         metadata={"neardup.recipe": recipe_id},
     )
@@ -86,11 +87,13 @@ def _value(values: pa.Array, slot: str, column: str) -> pa.Array:
     kind = values.type
     if pa.types.is_nested(kind):
         raise InputError(f"keep: column {column!r} holds {kind}, which has no order; choose a number, date or string.")
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    wanted = pa.float64() if slot == "number" else pa.string()
-    if number != (slot == "number"):
-        return pa.nulls(len(values), wanted)
-    return values.cast(wanted)
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        fitting = "integer"
+    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        fitting = "number"
+    else:
+        fitting = "string"
+    return values.cast(_SLOTS[slot], safe=False) if slot == fitting else pa.nulls(len(values), _SLOTS[slot])
 
 
 def hash_ids(ids: pa.Array) -> NDArray[np.uint64]:
@@ -132,81 +135,89 @@ def is_whole(path: Path, recipe_id: str) -> bool:
 
 
 class Collection:
-    """The documents of all splits, numbered through in the order of the splits. Columns are read when asked for."""
+    """The documents of all splits, numbered through in the order of the splits. Columns are read when asked for.
+
+    Files are opened one at a time: there may be more of them than a process may open.
+    """
 
     def __init__(self, paths: list[Path]) -> None:
-        self._files = [pa.ipc.open_file(pa.memory_map(str(p))) for p in paths]
-        sizes = [sum(f.get_batch(i).num_rows for i in range(f.num_record_batches)) for f in self._files]
+        self._paths = paths
+        sizes = []
+        self.layout = pa.schema([])
+        for path in paths:
+            with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+                sizes.append(sum(file.get_batch(i).num_rows for i in range(file.num_record_batches)))
+                self.layout = file.schema
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        for file in self._files:
-            for i in range(file.num_record_batches):
-                yield file.get_batch(i)
+    def _batches(self, files: Iterable[int] | None = None) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """All batches (of some files), with the number of their first document."""
+        for number in range(len(self._paths)) if files is None else files:
+            start = int(self.starts[number])
+            with pa.memory_map(str(self._paths[number])) as source, pa.ipc.open_file(source) as file:
+                for i in range(file.num_record_batches):
+                    rows = file.get_batch(i)
+                    yield start, rows
+                    start += rows.num_rows
 
-    def numbers(self, column: str) -> NDArray[np.generic]:
+    def _chosen(self, chosen: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.int64], pa.RecordBatch]]:
+        """For documents given by ascending numbers: which of them, their rows, and the batch that these are in."""
+        files = np.unique(np.searchsorted(self.starts, chosen, side="right") - 1)
+        for start, rows in self._batches(int(f) for f in files):
+            low, high = np.searchsorted(chosen, [start, start + rows.num_rows])
+            if high > low:
+                yield slice(low, high), chosen[low:high] - start, rows
+
+    def numbers(self, column: str) -> NDArray[Any]:
         """A column of numbers, for all documents."""
-        kind = self._files[0].schema.field(column).type.to_pandas_dtype() if self._files else np.uint64
-        out = np.empty(len(self), kind)
-        at = 0
-        for rows in self._batches():
-            out[at : at + rows.num_rows] = rows.column(column).to_numpy()
-            at += rows.num_rows
+        out = np.empty(len(self), self.layout.field(column).type.to_pandas_dtype() if self._paths else np.uint64)
+        for start, rows in self._batches():
+            out[start : start + rows.num_rows] = rows.column(column).to_numpy()
         return out
 
     def identities(self) -> NDArray[np.uint64]:
         """Both halves, side by side."""
         out = np.empty((len(self), 2), np.uint64)
-        at = 0
-        for rows in self._batches():
-            out[at : at + rows.num_rows, 0] = rows.column("identity_a").to_numpy()
-            out[at : at + rows.num_rows, 1] = rows.column("identity_b").to_numpy()
-            at += rows.num_rows
+        for start, rows in self._batches():
+            out[start : start + rows.num_rows, 0] = rows.column("identity_a").to_numpy()
+            out[start : start + rows.num_rows, 1] = rows.column("identity_b").to_numpy()
         return out
 
     def samples(self, chosen: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """The samples of some documents, given by ascending numbers."""
-        width = self._files[0].schema.field("samples").type.byte_width if self._files else 1
+        """The samples of some documents, in any order."""
+        width = self.layout.field("samples").type.byte_width if self._paths else 1
         out = np.empty((len(chosen), width), np.uint8)
-        at = 0
-        start = 0
-        for rows in self._batches():
-            stop = int(np.searchsorted(chosen, start + rows.num_rows))
-            if stop > at:
-                stored = rows.column("samples")
-                matrix = np.frombuffer(stored.buffers()[1], np.uint8)[: len(stored) * width].reshape(-1, width)
-                out[at:stop] = matrix[chosen[at:stop] - start]
-            at = stop
-            start += rows.num_rows
+        order = np.argsort(chosen, kind="stable")
+        for place, local, rows in self._chosen(chosen[order]):
+            stored = rows.column("samples")
+            matrix = np.frombuffer(stored.buffers()[1], np.uint8)[: len(stored) * width].reshape(-1, width)
+            out[order[place]] = matrix[local]
         return out
 
     def values(self, column: str, chosen: NDArray[np.int64]) -> pa.ChunkedArray:
         """A column of some documents, given by ascending numbers."""
-        pieces = []
-        at = 0
-        start = 0
-        kind = self._files[0].schema.field(column).type if self._files else pa.string()
-        for rows in self._batches():
-            stop = int(np.searchsorted(chosen, start + rows.num_rows))
-            if stop > at:
-                pieces.append(rows.column(column).take(pa.array(chosen[at:stop] - start)))
-            at = stop
-            start += rows.num_rows
-        return pa.chunked_array(pieces, kind)
+        pieces = [rows.column(column).take(pa.array(local)) for _, local, rows in self._chosen(chosen)]
+        return pa.chunked_array(pieces, self.layout.field(column).type if self._paths else pa.string())
 
     def any_order(self, column: str, chosen: NDArray[np.int64]) -> pa.Array:
-        """A column of some documents in any order, repeats allowed."""
+        """A column of some documents in any order, repeats allowed; not more of them than fit into one array."""
         distinct, place = np.unique(chosen, return_inverse=True)
-        return self.values(column, distinct).combine_chunks().take(pa.array(place.reshape(-1)))
+        values = self.values(column, distinct).combine_chunks()
+        if isinstance(values, pa.ChunkedArray):
+            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+        return values.take(pa.array(place.reshape(-1)))
 
     def keep_values(self, column: str, chosen: NDArray[np.int64]) -> pa.ChunkedArray:
-        """A column of the keep policy: numbers if it holds numbers, strings if it holds strings."""
-        numbers, strings = self.values(f"number:{column}", chosen), self.values(f"string:{column}", chosen)
-        if numbers.null_count < len(numbers) and strings.null_count < len(strings):
+        """A column of the keep policy, as what it holds: integers, numbers or strings."""
+        slots = {slot: self.values(f"{slot}:{column}", chosen) for slot in _SLOTS}
+        used = {slot: values for slot, values in slots.items() if values.null_count < len(values)}
+        if "string" in used and len(used) > 1:
             raise InputError(
                 f"keep: column {column!r} holds numbers and strings, which have no common order; make it one of both."
             )
-        return strings if strings.null_count < len(strings) else numbers
+        if len(used) == 2:
+            return pc.coalesce(used["number"], used["integer"].cast(pa.float64(), safe=False))
+        return next(iter(used.values()), slots["number"])

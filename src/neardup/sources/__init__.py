@@ -1,6 +1,7 @@
 """Where documents come from, and where the kept ones go back to.
 
     discover        files, folders, globs and URLs → input files
+    stamps          whether an input is still the one that was found
     fields          which columns are the text, the id, the address
     base            Fields, InputFile, Split, Documents, Problems; Format: splits, read, table, write
     parquet         Apache Parquet
@@ -10,9 +11,10 @@
     folder          a file is a document: text files, HTML pages
     warc            WARC and WET files; warc_records frames them
     table           tables and lists in memory
+    tabular         what formats with named columns share
     linewise        files of lines: byte ranges, blocks, line numbers
     compression     .gz .zst .bz2 .xz
-    files           opening files, here or far away
+    files           opening files, here or far away; their names in print
     ahead           reading in a thread of its own
     stdin           what comes on standard input
 
@@ -23,6 +25,7 @@ from neardup.sources.base import Documents, Fields, Format, InputFile, Problem, 
 from neardup.sources.discover import Inputs, discover
 from neardup.sources.fields import choose
 from neardup.sources.formats import FORMATS, format_of
+from neardup.sources.stamps import stamp_of
 from neardup.sources.table import from_object
 
 __all__ = [
@@ -39,4 +42,5 @@ __all__ = [
     "discover",
     "format_of",
     "from_object",
+    "stamp_of",
 ]

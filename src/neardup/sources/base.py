@@ -46,17 +46,17 @@ class Fields:
 
 @dataclass(frozen=True)
 class InputFile:
-    """One input. `name` is how ids, messages and the output call it: relative, with forward slashes."""
+    """One input. `name` is how ids, messages and the output call it: relative, with forward slashes, valid UTF-8."""
 
     path: str
     name: str
     format: str
     compression: Literal["gz", "zst", "bz2", "xz"] | None = None
     size: int = 0
-    changed: float = 0.0
-    """Modification time, 0 where unknown."""
+    stamp: str = ""
+    """Another one where the content may be another one: `stamps` tells how it is made, and what it is now."""
     members: tuple[str, ...] = ()
-    """Of a folder: the files in it, relative to `path`, in order."""
+    """Of a folder: the files in it, relative to `path`, in order, named as they are stored."""
     fields: Fields = Fields()
 
     def with_fields(self, fields: Fields) -> "InputFile":
@@ -86,7 +86,7 @@ class Documents:
     positions: NDArray[np.int64]
     """Line or row in the file, from 1: for messages and for ids where there is no id column."""
     id: pa.Array | None = None
-    """string; None: the id is name:position."""
+    """string, without nulls; None: the id is name:position, which is also what a row whose id is null gets."""
     columns: dict[str, pa.Array] = field(default_factory=dict)
     """The columns named in `Fields.columns` and `Fields.url`."""
     html: NDArray[np.bool_] | None = None

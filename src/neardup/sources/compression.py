@@ -15,6 +15,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import zlib
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, cast
@@ -233,7 +234,7 @@ def create(target: Path, compression: Compression | None) -> BinaryIO:
         if compression is None:
             return open(target, "wb")
         if compression == "zst":
-            return cast(BinaryIO, pa.CompressedOutputStream(pa.OSFile(str(target), "wb"), "zstd"))
+            return cast(BinaryIO, pa.CompressedOutputStream(pa.OSFile(os.fsencode(target), "wb"), "zstd"))
         if compression == "bz2":
             return cast(BinaryIO, bz2.BZ2File(target, "wb"))
         if compression == "xz":

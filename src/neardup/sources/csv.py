@@ -22,9 +22,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
-from neardup.errors import InputError, UsageError
+from neardup.errors import InputError
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
 from neardup.sources.compression import compression_of, create, open_plain
+from neardup.sources.tabular import refuse_clash
 
 _ROWS_AT_ONCE = 65536
 _LONGEST_HEADER = 1 << 20
@@ -171,12 +172,7 @@ class Csv(Format):
         file = split.file
         names, delimiter = _header(file)[0], _delimiter(file)
         added = notes.column_names if notes is not None else []
-        clash = [name for name in added if name in names]
-        if clash:
-            raise UsageError(
-                f"{file.name}: there is a column {clash[0]!r} already, and notes are to be written under "
-                "that name. Rename the column, or write without notes."
-            )
+        refuse_clash(file, names, added)
         at = 0
         with create(target, file.compression) as out:
             header = [pa.array([name.encode()], pa.large_binary()) for name in [*names, *added]]
@@ -229,15 +225,16 @@ def _report_wrong(file: InputFile, problems: Problems, wrong: dict[int, str]) ->
 
 
 def _numbers(first: int, count: int, wrong: list[int]) -> tuple[NDArray[np.int64], int]:
-    """The numbers of `count` rows from `first` on if those in `wrong` are not among them, and the next number."""
-    end = first + count + len(wrong)
-    while True:
-        inside = sum(1 for number in wrong if number < end)
-        if end == first + count + inside:
-            break
-        end = first + count + inside
-    numbers = np.setdiff1d(np.arange(first, end, dtype=np.int64), np.array(wrong, dtype=np.int64), assume_unique=True)
-    return numbers[:count], end
+    """The numbers of `count` rows from `first` on if those in `wrong` are not among them, and the next number.
+
+    Wrong rows that follow the last one directly are passed too.
+    """
+    numbers = np.sort(np.array(wrong, dtype=np.int64))
+    right_before = numbers - first - np.arange(len(numbers))  # never falls
+    inside = int(np.searchsorted(right_before, count, side="right"))
+    right = np.ones(count + inside, dtype=np.bool_)
+    right[numbers[:inside] - first] = False
+    return first + np.flatnonzero(right), first + count + inside
 
 
 def _in_size(

@@ -4,7 +4,8 @@ Tables are an input file each. Text files and HTML pages, which are a document e
 those of a folder are one input file with many members.
 
 Names are relative to what was given: to the folder, or to the part of a glob before its first wildcard. Where
-two inputs would get the same name, both are prefixed with the name of the folder they were found in.
+two inputs would get the same name, both are prefixed with the name of the folder they were found in. Names that are
+not UTF-8 are shown as `files.printable` says; paths and members stay as they are stored.
 """
 
 import os
@@ -20,12 +21,11 @@ from typing import Any
 from neardup.errors import InputError, UsageError
 from neardup.sources.base import InputFile
 from neardup.sources.compression import ENDINGS, compression_of
-from neardup.sources.files import filesystem, is_remote
+from neardup.sources.files import filesystem, is_remote, is_web, printable
 from neardup.sources.folder import Folder
 from neardup.sources.formats import FORMATS, SUFFIXES, named, told_by
+from neardup.sources.stamps import far_stamp, local_stamp, members_stamp, tells_changes
 from neardup.sources.warc import refuse_arc
-
-_WEB = ("http://", "https://")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class _Found:
     name: str
     """Relative to `base`, with forward slashes."""
     size: int
-    changed: float
+    stamp: str
     asked_for: bool
     """Given by name, and not met in a folder or by a glob."""
 
@@ -73,7 +73,7 @@ def discover(inputs: Sequence[str | Path], *, format: str | None = None) -> Inpu
     for file in found:
         kind = _format(file, format)
         if kind is None:
-            passed_over[_suffix(file.name)] += 1
+            passed_over[printable(_suffix(file.name))] += 1
         else:
             known.append((file, kind))
     _refuse_twice(file for file, _ in known)
@@ -114,11 +114,10 @@ def _walk(folder: str, base: str) -> list[_Found]:
 def _stat(path: str, base: str, *, asked_for: bool = False) -> _Found:
     try:
         stat = os.stat(path)
-        size, changed = stat.st_size, stat.st_mtime
     except OSError as error:  # a dangling link
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     name = os.path.relpath(path, base or ".").replace(os.sep, "/")
-    return _Found(path, base, name, size, changed, asked_for)
+    return _Found(path, base, name, stat.st_size, local_stamp(stat), asked_for)
 
 
 def _before_wildcards(place: str) -> str:
@@ -140,6 +139,7 @@ def _remote(place: str) -> list[_Found]:
     filesystem_, path = filesystem(place)
     far: Any = filesystem_
     try:
+        far.invalidate_cache()  # listings are remembered, and would tell the past
         if has_magic(_without_query(path)):
             base = _before_wildcards(path)
             listed = far.glob(path, detail=True)
@@ -153,21 +153,37 @@ def _remote(place: str) -> list[_Found]:
     except Exception as error:  # each protocol raises its own package's errors
         raise InputError(f"{place}: cannot be read ({type(error).__name__}: {error}).") from error
     files = [(where, info) for where, info in sorted(listed.items()) if info.get("type", "file") == "file"]
-    met = [_far(far, info, where, base) for where, info in files]
+    met = [_far(far, _told(far, where, info), where, base) for where, info in files]
     return [file for file in met if not any(part.startswith(".") for part in file.name.split("/"))]
 
 
 def _without_query(place: str) -> str:
     """A web address may carry a signature after its file's name; elsewhere "?" is a wildcard."""
-    return place.partition("?")[0] if place.startswith(_WEB) else place
+    return place.partition("?")[0] if is_web(place) else place
 
 
 def _far(far: Any, info: dict[str, Any], path: str, base: str, *, asked_for: bool = False) -> _Found:
-    changed = info.get("mtime") or info.get("LastModified") or info.get("created") or 0.0
-    stamp = float(changed.timestamp()) if hasattr(changed, "timestamp") else 0.0
     name = path[len(base) :].lstrip("/") if path.startswith(base) else posixpath.basename(path)
-    name = name.partition("?")[0] if path.startswith(_WEB) else name
-    return _Found(far.unstrip_protocol(path), far.unstrip_protocol(base), name, info.get("size") or 0, stamp, asked_for)
+    name = name.partition("?")[0] if is_web(path) else name
+    return _Found(
+        path=far.unstrip_protocol(path),
+        base=far.unstrip_protocol(base),
+        name=name,
+        size=info.get("size") or 0,
+        stamp=far_stamp(info),
+        asked_for=asked_for,
+    )
+
+
+def _told(far: Any, path: str, listed: dict[str, Any]) -> dict[str, Any]:
+    """What is known of a file: the listing, or more where that has names only, as those of web servers."""
+    if tells_changes(listed):
+        return listed
+    try:
+        asked: dict[str, Any] = far.info(path)
+    except Exception:  # a dead link: reading it says so
+        return listed
+    return listed | asked
 
 
 def _refuse_twice(found: Iterable[_Found]) -> None:
@@ -220,7 +236,8 @@ def _assembled(known: list[tuple[_Found, str]]) -> list[tuple[InputFile, str]]:
             _, compression = told_by(file.name)
             if kind == "parquet":
                 compression = None
-            order.append((InputFile(file.path, file.name, kind, compression, file.size, file.changed), file.base))
+            name = printable(file.name)
+            order.append((InputFile(file.path, name, kind, compression, file.size, file.stamp), file.base))
     assembled: list[tuple[InputFile, str]] = []
     for entry in order:
         if isinstance(entry[0], InputFile):
@@ -233,16 +250,22 @@ def _assembled(known: list[tuple[_Found, str]]) -> list[tuple[InputFile, str]]:
             name=_folder_name(base),
             format=kind,
             size=sum(member.size for member in members),
-            changed=max(member.changed for member in members),
             members=tuple(member.name for member in members),
         )
         assembled.append((whole, base))
-    return _rerooted(assembled)
+    return [
+        (_stamped(file, [member.stamp for member in together[base, file.format]]) if file.members else file, base)
+        for file, base in _rerooted(assembled)
+    ]
+
+
+def _stamped(file: InputFile, stamps: list[str]) -> InputFile:
+    return replace(file, stamp=members_stamp(zip(file.members, stamps, strict=True)))
 
 
 def _folder_name(base: str) -> str:
     name = posixpath.basename(base.rstrip("/")) if is_remote(base) else os.path.basename(os.path.abspath(base or "."))
-    return name or "root"
+    return printable(name) or "root"
 
 
 def _rerooted(assembled: list[tuple[InputFile, str]]) -> list[tuple[InputFile, str]]:

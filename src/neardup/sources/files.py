@@ -1,16 +1,33 @@
-"""Opening files, here or far away."""
+"""Opening files, here or far away; their names in print."""
 
 import io
+import os
+import re
 from typing import BinaryIO, cast
 
 from neardup.errors import InputError, MissingExtra
 
 _REMOTE_BUFFER = 1 << 20
+_LOOKS_ESCAPED = re.compile(rb"\\(?=x(?:5c|[89a-f][0-9a-f]))")
 
 
 def is_remote(path: str) -> bool:
     """s3://…, https://…, memory://…: whatever fsspec knows."""
     return "://" in path
+
+
+def is_web(path: str) -> bool:
+    """http://… or https://…: no listings, and perhaps a query after the file's name."""
+    return path.startswith(("http://", "https://"))
+
+
+def printable(name: str) -> str:
+    """A file's name as valid UTF-8, for ids and messages. Different names stay different.
+
+    Names need not be UTF-8: a byte that is not becomes \\xHH. A backslash that would pass for such a byte becomes
+    \\x5c; all other names are as they are.
+    """
+    return _LOOKS_ESCAPED.sub(rb"\\x5c", os.fsencode(name)).decode("utf-8", "backslashreplace")
 
 
 def filesystem(url: str) -> tuple[object, str]:
@@ -72,7 +89,7 @@ def open_binary(path: str) -> BinaryIO:
         try:
             return open(path, "rb")
         except OSError as error:
-            raise InputError(f"{path}: cannot be read ({_reason(error)}).") from error
+            raise InputError(f"{printable(path)}: cannot be read ({_reason(error)}).") from error
     filesystem_, inner = filesystem(path)
     try:
         file = cast(BinaryIO, filesystem_.open(inner, "rb"))  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 """Folders of files that are one document each: text files and HTML pages.
 
-A document's id is the file's path in the folder. Text is handed on as it is stored, except that UTF-16 and
-UTF-32, where a byte order mark tells them, become UTF-8, and UTF-8's own mark is dropped. HTML is handed on
+A document's id is the file's path in the folder, made printable. Text is handed on as it is stored, except that
+UTF-16 and UTF-32, where a byte order mark tells them, become UTF-8, and UTF-8's own mark is dropped. HTML is handed on
 untouched: what its encoding is says the page itself.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from neardup.errors import InputError, OutputError
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
 from neardup.sources.compression import compression_of, open_plain
-from neardup.sources.files import is_remote, open_binary
+from neardup.sources.files import is_remote, open_binary, printable
 
 # UTF-32's little-endian mark begins with UTF-16's: the longer ones come first.
 _MARKS = (
@@ -38,7 +38,8 @@ def without_mark(data: bytes) -> bytes:
     return data.removeprefix(codecs.BOM_UTF8)
 
 
-def _location(file: InputFile, member: str) -> str:
+def location(file: InputFile, member: str) -> str:
+    """Where a file of the folder is."""
     return f"{file.path.rstrip('/')}/{member}" if is_remote(file.path) else os.path.join(file.path, member)
 
 
@@ -56,7 +57,7 @@ class Folder(Format):
         if is_remote(file.path):
             sizes = [file.size // max(1, len(file.members))] * len(file.members)
         else:
-            sizes = [_size(_location(file, member)) for member in file.members]
+            sizes = [_size(location(file, member)) for member in file.members]
         cuts: list[tuple[int, int, int]] = []
         start, running = 0, 0
         for at, bytes_ in enumerate(sizes):
@@ -73,16 +74,16 @@ class Folder(Format):
         limit = problems.max_document_bytes
         for at in range(split.start, split.stop):
             member = split.file.members[at]
-            location = _location(split.file, member)
+            name = printable(member)
             try:
-                with open_plain(location, compression_of(member)[0], member) as stream:
+                with open_plain(location(split.file, member), compression_of(member)[0], name) as stream:
                     data = stream.read(limit + 1)
             except (InputError, OSError) as error:
-                problems.report(member, None, "unreadable", str(error).removeprefix(f"{member}: "))
+                problems.report(name, None, "unreadable", str(error).removeprefix(f"{name}: "))
                 continue
             if len(data) > limit:
                 problems.report(
-                    member,
+                    name,
                     None,
                     "too long",
                     f"the file has more than {limit:,} bytes",
@@ -109,14 +110,14 @@ class Folder(Format):
             yield Documents(
                 text=pa.array([data for _, _, data in batch], pa.large_binary()),
                 positions=np.array([number for number, _, _ in batch], dtype=np.int64),
-                id=pa.array([_name(member) for _, member, _ in batch], pa.string()),
+                id=pa.array([printable(member) for _, member, _ in batch], pa.string()),
                 html=np.ones(len(batch), dtype=np.bool_) if self.html else None,
             )
 
     def table(self, split: Split, problems: Problems) -> Iterator[pa.RecordBatch]:
         """id and html as bytes, or id and text; there, bytes that are not UTF-8 are shown as U+FFFD."""
         for batch in self._batches(split, problems):
-            ids = pa.array([_name(member) for _, member, _ in batch], pa.string())
+            ids = pa.array([printable(member) for _, member, _ in batch], pa.string())
             if self.html:
                 content = pa.array([data for _, _, data in batch], pa.large_binary())
             else:
@@ -131,7 +132,7 @@ class Folder(Format):
         target.mkdir(parents=True, exist_ok=True)
         for kept, (_, member, _) in zip(keep, self._members(split, problems), strict=True):
             if kept:
-                _copy(_location(split.file, member), target / member)
+                _copy(location(split.file, member), target / member)
 
 
 def _size(path: str) -> int:
@@ -139,11 +140,6 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except OSError:  # gone since it was found: reading it reports that
         return 0
-
-
-def _name(member: str) -> str:
-    """A file's name as a string that can be written: names need not be UTF-8."""
-    return os.fsencode(member).decode("utf-8", "replace")
 
 
 def _copy(source: str, target: Path) -> None:
@@ -155,7 +151,7 @@ def _copy(source: str, target: Path) -> None:
             times = os.stat(source)
             os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
     except OSError as error:
-        raise OutputError(f"{target}: cannot be written ({error.strerror or error}).") from error
+        raise OutputError(f"{printable(str(target))}: cannot be written ({error.strerror or error}).") from error
 
 
 class Text(Folder):

@@ -9,6 +9,8 @@ is not a document, and is not written either.
 """
 
 import json
+import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.errors import InputError, UsageError
+from neardup.errors import InputError
 from neardup.sources.base import (
     BATCH_BYTES,
     SPLIT_BYTES,
@@ -34,6 +36,7 @@ from neardup.sources.base import (
 from neardup.sources.compression import create, open_plain
 from neardup.sources.jsonl_problems import Lookout, encodable
 from neardup.sources.linewise import blocks, byte_splits
+from neardup.sources.tabular import clash
 
 _SAMPLE_LINES = 1000
 _SAMPLE_BYTES = 1 << 20
@@ -206,14 +209,30 @@ def _concatenated(arrays: list[pa.Array]) -> pa.Array:
 
 
 def _column(values: list[Any]) -> pa.Array:
-    """Values of one type as that type, integers and fractions together as numbers, anything else as strings."""
+    """Values of one type as that type, integers and fractions together as numbers, anything else as strings.
+
+    Integers that fit in 64 bits stay integers: times in nanoseconds and ids by time would lose their order else.
+    """
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         pass
     if all(v is None or (isinstance(v, int | float) and not isinstance(v, bool)) for v in values):
-        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+        return pa.array([None if v is None else _float(v) for v in values], pa.float64())
     return pa.array([None if v is None else _as_text(v) for v in values], pa.string())
+
+
+def _float(value: int | float) -> float:
+    """The nearest one; infinity for integers beyond all of them, so that they keep their place in the order."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _integer(digits: str) -> int | float:
+    """Python refuses to read integers of thousands of digits, which JSON allows."""
+    return float(digits) if len(digits) > sys.int_info.default_max_str_digits else int(digits)
 
 
 def _as_text(value: object) -> str:
@@ -226,7 +245,7 @@ def _whole(line: bytes) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        value = json.loads(line.decode("utf-8", "replace"))
+        value = json.loads(line.decode("utf-8", "replace"), parse_int=_integer)
     assert isinstance(value, dict)
     return value
 
@@ -247,10 +266,7 @@ def _refuse_clash(file: InputFile, block: _Block, notes: tuple[str, ...]) -> Non
             continue
         for position, row in zip(block.positions, block.rows, strict=True):
             if field[0] != "n" or getattr(row, field) is not msgspec.UNSET:
-                raise UsageError(
-                    f"{file.name}:{position}: there is a field {name!r} already, and notes are to be written "
-                    "under that name. Rename the field, or write without notes."
-                )
+                raise clash(f"{file.name}:{position}", "field", name)
 
 
 def _sample(file: InputFile) -> list[bytes]:

@@ -77,16 +77,16 @@ class _LineNumbers:
 _line_numbers = _LineNumbers()
 
 
-def _first_start(stream: BinaryIO, start: int) -> int:
-    """The first offset from `start` at which a line starts; that of the file's end if there is none."""
+def _first_start(stream: BinaryIO, start: int, stop: int) -> int | None:
+    """The first offset from `start` to before `stop` at which a line starts. Reads no further: lines may be long."""
     at = start - 1
     stream.seek(at)
-    while data := stream.read(BLOCK_BYTES):
+    while data := stream.read(min(BLOCK_BYTES, stop - 1 - at)):
         end = data.find(b"\n") + 1
         if end:
             return at + end
         at += len(data)
-    return at
+    return None
 
 
 def _owned(stream: BinaryIO, at: int, stop: int | None) -> Iterator[bytes]:
@@ -123,9 +123,10 @@ def blocks(split: Split, *, limit: int, too_long: Callable[[int, int], None]) ->
         if divisible(file):
             stop = split.stop
             if split.start:
-                at = _first_start(stream, split.start)
-                if at >= stop:
+                first = _first_start(stream, split.start, stop)
+                if first is None:
                     return
+                at = first
                 line = _line_numbers.at(stream, at)
         whole = _WholeLines(_owned(stream, at, stop), at=at, line=line, limit=limit, too_long=too_long)
         for number, lines, size in whole:

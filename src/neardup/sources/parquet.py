@@ -1,5 +1,6 @@
 """Parquet: a split is a run of row groups; what is kept is written with the file's own schema and compression."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,34 +12,13 @@ from numpy.typing import NDArray
 from neardup.errors import InputError
 from neardup.sources.ahead import ahead
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
-from neardup.sources.files import open_binary
+from neardup.sources.compression import create
+from neardup.sources.files import is_remote, open_binary
+from neardup.sources.tabular import column_kind, id_column, refuse_clash, text_column
 
 _ROWS_AT_ONCE = 65536
 _GROUP_BYTES = 32 << 20  # what is compressed while the next one is decoded
 _BUFFER = 1 << 20  # without it Arrow holds a row group's whole column chunk in memory
-
-
-def column_kind(kind: pa.DataType) -> str:
-    """An Arrow type as one of the four kinds that `Format.columns` knows."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return "text"
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
-        return "bytes"
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return "number"
-    return "other"
-
-
-def text_column(column: pa.Array) -> pa.Array:
-    """The same texts in the one layout that the kernels read: bytes with 64-bit offsets."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if not pa.types.is_large_binary(column.type):
-        column = column.cast(pa.binary() if pa.types.is_fixed_size_binary(column.type) else column.type)
-        column = column.cast(pa.large_binary())
-    return column
 
 
 class Parquet(Format):
@@ -50,7 +30,8 @@ class Parquet(Format):
 
     def _open(self, file: InputFile) -> pq.ParquetFile:
         try:
-            source = open_binary(file.path) if "://" in file.path else file.path
+            # The name in bytes: Arrow takes strings for UTF-8, which names need not be.
+            source = open_binary(file.path) if is_remote(file.path) else pa.OSFile(os.fsencode(file.path))
             return pq.ParquetFile(source, memory_map=False, buffer_size=_BUFFER, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
             raise InputError(
@@ -108,7 +89,7 @@ class Parquet(Format):
             yield Documents(
                 text=text_column(batch.column(fields.text)),
                 positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
-                id=batch.column(fields.id).cast(pa.string()) if fields.id else None,
+                id=id_column(batch.column(fields.id), split.file, row, problems) if fields.id else None,
                 columns={c: batch.column(c) for c in extra},
             )
 
@@ -124,9 +105,13 @@ class Parquet(Format):
         with self._open(split.file) as parquet:
             schema = parquet.schema_arrow
             codecs, dictionaries = _encodings(parquet.metadata)
-        for note in notes.schema if notes is not None else ():
-            schema = schema.append(note)
-        with pq.ParquetWriter(target, schema, compression=codecs or "snappy", use_dictionary=dictionaries) as writer:
+        if notes is not None:
+            refuse_clash(split.file, schema.names, notes.column_names)
+            schema = pa.schema([*schema, *notes.schema], metadata=schema.metadata)
+        with (
+            create(target, None) as out,
+            pq.ParquetWriter(out, schema, compression=codecs or "snappy", use_dictionary=dictionaries) as writer,
+        ):
             for rows in ahead(self._kept(split, keep, notes, schema), depth=1):
                 writer.write_table(rows)
 

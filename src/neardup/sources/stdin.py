@@ -6,6 +6,7 @@ from pathlib import Path
 
 from neardup.atomic import appearing
 from neardup.sources.base import InputFile
+from neardup.sources.stamps import BY_CONTENT
 
 
 def spool(folder: Path) -> InputFile:
@@ -18,5 +19,6 @@ def spool(folder: Path) -> InputFile:
             digest.update(block)
             size += len(block)
             file.write(block)
-    path = arriving.rename(folder / f"stdin-{digest.hexdigest()[:16]}.jsonl")
-    return InputFile(path=str(path), name="stdin.jsonl", format="jsonl", size=size)
+    content = digest.hexdigest()[:16]
+    path = arriving.rename(folder / f"stdin-{content}.jsonl")
+    return InputFile(path=str(path), name="stdin.jsonl", format="jsonl", size=size, stamp=BY_CONTENT + content)

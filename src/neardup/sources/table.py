@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputError, UsageError
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
-from neardup.sources.parquet import column_kind, text_column
+from neardup.sources.compression import create
+from neardup.sources.tabular import column_kind, id_column, refuse_clash, text_column
 
 _ROWS_AT_ONCE = 65536
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
@@ -62,7 +63,7 @@ class InMemory(Format):
             yield Documents(
                 text=text_column(batch.column(fields.text)),
                 positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
-                id=_ids(batch.column(fields.id)) if fields.id is not None else None,
+                id=id_column(batch.column(fields.id), split.file, row, problems) if fields.id is not None else None,
                 columns={name: batch.column(name) for name in extra},
             )
 
@@ -76,15 +77,12 @@ class InMemory(Format):
     ) -> None:
         """Parquet, with the table's own schema."""
         part = self.data.slice(split.start, split.stop - split.start)
-        for name in notes.column_names if notes is not None else ():
-            if name in part.column_names:
-                raise UsageError(
-                    f"{split.file.name}: there is a column {name!r} already, and notes are to be written "
-                    "under that name. Rename the column, or write without notes."
-                )
-            assert notes is not None
-            part = part.append_column(notes.schema.field(name), notes.column(name))
-        pq.write_table(part.filter(pa.array(keep)), target, compression="zstd")
+        if notes is not None:
+            refuse_clash(split.file, part.column_names, notes.column_names)
+            for note in notes.schema:
+                part = part.append_column(note, notes.column(note.name))
+        with create(target, None) as out:
+            pq.write_table(part.filter(pa.array(keep)), out, compression="zstd")
 
 
 @dataclass(frozen=True)
@@ -166,9 +164,3 @@ def _without_views(table: pa.Table) -> pa.Table:
     """Polars and DuckDB hand over string views, which few functions of Arrow take yet."""
     schema = pa.schema([c.with_type(_VIEWS.get(c.type, c.type)) for c in table.schema])
     return table.cast(schema) if schema.types != table.schema.types else table
-
-
-def _ids(column: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    return column.cast(pa.string())

@@ -19,7 +19,7 @@ import io
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from fastwarc.warc import WarcRecord
 
 _HTML = ("text/html", "application/xhtml+xml")
+# How programs spell texts in ASCII: no server sends them, and decoding punycode takes quadratic time.
+_NOTATIONS = ("punycode", "unicode-escape", "raw-unicode-escape")
 _KINDS = ("response", "resource", "conversion")
 
 
@@ -222,15 +224,23 @@ def _textual(media_type: str) -> bool:
 
 
 def _charset(value: str | None) -> str | None:
-    """The charset named in a Content-Type, if Python knows it."""
+    """The charset named in a Content-Type, if Python knows it as one."""
     for parameter in (value or "").split(";")[1:]:
         name, _, charset = parameter.partition("=")
         if name.strip().lower() == "charset":
-            try:
-                return codecs.lookup(charset.strip(" \t\"'")).name
-            except (LookupError, ValueError):
-                return None
+            return _known(charset.strip(" \t\"'"))
     return None
+
+
+@lru_cache
+def _known(charset: str) -> str | None:
+    """Python's name of an encoding of texts: among its codecs are also zlib, hex, rot13 and "undefined"."""
+    try:
+        codec = codecs.lookup(charset)
+        b"a\xff\x80".decode(codec.name, "replace")
+    except (LookupError, ValueError):  # UnicodeError is one; idna raises it whatever it is told to do about errors
+        return None
+    return None if codec.name in _NOTATIONS else codec.name
 
 
 def _page(record: Record, file: InputFile, limit: int) -> _Page | None:

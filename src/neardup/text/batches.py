@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.sources.base import Documents
@@ -36,6 +37,11 @@ def text_batch(texts: pa.Array) -> TextBatch:
         return TextBatch(bytes_, np.zeros(1, np.int64))
     starts = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     return TextBatch(bytes_, starts)
+
+
+def without(texts: pa.Array, which: NDArray[np.bool_]) -> pa.Array:
+    """The same texts, some of them empty."""
+    return pc.if_else(pa.array(which), pa.scalar(b"", texts.type), texts)
 
 
 def readable(documents: Documents, settings: TextSettings, html: bool) -> TextBatch:

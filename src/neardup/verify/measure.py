@@ -48,8 +48,8 @@ class Meter:
     shelve: Callable[[Shelf, NDArray[np.int64]], None]
     record: Path
     threads: int
-    possible: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """Documents that may be asked for in later rounds."""
+    possible: NDArray[np.int64]
+    """Documents that may be asked for, ascending."""
     pairs: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
     overlaps: Overlap = NOTHING
 

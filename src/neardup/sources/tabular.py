@@ -1,0 +1,70 @@
+"""What formats with named columns have in common: kinds, texts and ids of columns, and notes beside them."""
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.errors import InputError, UsageError
+from neardup.sources.base import InputFile, Problems
+
+
+def column_kind(kind: pa.DataType) -> str:
+    """An Arrow type as one of the four kinds that `Format.columns` knows."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return "text"
+    if pa.types.is_null(kind):  # a column without any value could be one of texts
+        return "text"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return "bytes"
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    return "other"
+
+
+def text_column(column: pa.Array) -> pa.Array:
+    """The same texts in the one layout that the kernels read: bytes with 64-bit offsets."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if not pa.types.is_large_binary(column.type):
+        column = column.cast(pa.binary() if pa.types.is_fixed_size_binary(column.type) else column.type)
+        column = column.cast(pa.large_binary())
+    return column
+
+
+def id_column(column: pa.Array, file: InputFile, first: int, problems: Problems) -> pa.Array:
+    """Ids as strings, of rows from number `first` on.
+
+    A null is reported. Where that does not end the run the row stays a document, as every row of a table is one,
+    and has the id that it would have without an id column: name:row.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    try:
+        ids = column.cast(pa.string())
+    except pa.ArrowException as error:  # bytes that are not UTF-8, lists, …
+        raise InputError(f"{file.name}: the column {file.fields.id!r} cannot be taken as ids ({error}).") from error
+    if not ids.null_count:
+        return ids
+    for at in pc.indices_nonzero(ids.is_null()).to_pylist():
+        problems.report(file.name, first + at, "no id", f"the column {file.fields.id!r} is null")
+    rows = pa.array(np.arange(first, first + len(ids))).cast(pa.string())
+    return pc.coalesce(ids, pc.binary_join_element_wise(pa.scalar(file.name), rows, ":"))
+
+
+def refuse_clash(file: InputFile, columns: Collection[str], notes: Iterable[str]) -> None:
+    """Notes must not have the name of a column that is there."""
+    for name in notes:
+        if name in columns:
+            raise clash(file.name, "column", name)
+
+
+def clash(where: str, what: str, name: str) -> UsageError:
+    """That a note has the name of a column or a field."""
+    return UsageError(
+        f"{where}: there is a {what} {name!r} already, and notes are to be written under that name. "
+        f"Rename the {what}, or write without notes."
+    )

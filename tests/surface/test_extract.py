@@ -1,0 +1,56 @@
+"""HTML → text: what a reader sees, whatever the encoding, and never more than linear time."""
+
+import time
+
+import pytest
+
+from neardup.text import extract
+
+
+@pytest.mark.parametrize(
+    ("page", "charset", "text"),
+    [
+        ("<p>Straße".encode("latin-1"), "latin-1", "Straße"),
+        (b'<meta charset="windows-1251"><p>' + "Привет".encode("cp1251"), None, "Привет"),
+        ("<p>naïve café".encode(), None, "naïve café"),
+        ("<p>日本語".encode("utf-16"), None, "日本語"),
+        (b"<p>plain", "no-such-encoding", "plain"),
+        (b"<p>plain", "zlib", "plain"),
+        (b"<script>var x = 1</script><style>p {}</style><p>seen<!-- not seen -->", None, "seen"),
+        (b"", None, ""),
+        (b"\x00\x00", None, ""),
+    ],
+)
+def test_visible_text(page, charset, text):
+    assert extract.visible_text(page, charset=charset).replace("\x00", "").replace("�", "").strip() == text
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        b"<ul><li>" * 50_000,
+        b"<ul></b><li></b>" * 40_000,
+        "<ul><li>".encode("utf-16") * 40_000,
+        b"<!--" + b"<script>" * 50_000,
+        b"<script>" * 50_000,
+        b"<" * 200_000,
+        b"<p>&#" + b"9" * 5000 + b";" + b"<b>" * 21_000,
+        b"<div " * 100_000,
+        b'<a href="' * 30_000,
+    ],
+)
+def test_hostile_pages(page):
+    began = time.perf_counter()
+    extract.visible_text(page)
+    assert time.perf_counter() - began < 10
+
+
+def test_a_page_of_very_many_tags_keeps_its_words():
+    cells = "".join(f"<td>cell{i}</td>" for i in range(15_000))
+    page = f"<title>t</title><script>no()</script><p>Fish &amp; chips</p><table>{cells}</table><!-- no --> end"
+    text = extract.visible_text(page.encode())
+    assert page.count("<") > extract.MOST_TAGS
+    assert "Fish & chips" in text
+    assert "cell14999" in text
+    assert text.split()[-1] == "end"
+    assert "no" not in text.split()
