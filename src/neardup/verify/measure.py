@@ -1,10 +1,10 @@
 """Measures candidate pairs exactly, by reading the documents' text once more.
 
-The shingle sets of the documents in question are written to a file, the shelf, and mapped: memory stays bounded
-however many there are. What was measured is written down after each round, so that a killed run need not repeat it.
+The shingle sets of the documents in question are written to a file, the shelf, and read from there run by run: memory
+stays bounded however many there are. What was measured is written down after each round, so that a killed run need not repeat it.
 """
 
-import mmap
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from neardup.atomic import appearing
 from neardup.verify.resemblance import NOTHING, Overlap, overlap
 
-_PAIRS_AT_ONCE = 8192
+_RUN = 2 << 20  # shingles in the sets of one run of pairs: 16 MB, or one pair
 _LAYOUT = pa.schema(
     [
         ("later", pa.int64()),
@@ -79,20 +79,32 @@ class Meter:
         return found
 
     def _overlaps(self, pairs: NDArray[np.int64]) -> Overlap:
-        """Runs of pairs on all threads. The kernel is told after each that the pages are not needed any more."""
+        """Runs of pairs on all threads; each run reads the sets that it needs."""
         shelf = self.shelf
         order = np.argsort(shelf.starts[pairs[:, 1]], kind="stable")
         shared = np.zeros(len(pairs), np.int64)
-        with open(shelf.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        volume = np.cumsum(shelf.sizes[pairs[order]].sum(axis=1))
+        runs = np.split(order, np.flatnonzero(np.diff(volume // _RUN)) + 1) if len(order) else []
+        descriptor = os.open(shelf.path, os.O_RDONLY)
+        try:
 
-            def run(begin: int) -> None:
-                rows = order[begin : begin + _PAIRS_AT_ONCE]
-                sets = np.frombuffer(mapped, np.uint64, count=len(mapped) // 8)
-                shared[rows] = overlap(sets, shelf.starts, shelf.sizes, pairs[rows]).shared
-                mapped.madvise(mmap.MADV_DONTNEED)
+            def run(rows: NDArray[np.int64]) -> None:
+                documents, local = np.unique(pairs[rows], return_inverse=True)
+                sizes = shelf.sizes[documents]
+                ends = np.cumsum(sizes)
+                sets = np.empty(ends[-1], np.uint64)
+                view = memoryview(sets).cast("B")  # type: ignore[arg-type]
+                starts = ends - sizes
+                for start, end, at in zip(
+                    starts.tolist(), ends.tolist(), shelf.starts[documents].tolist(), strict=True
+                ):
+                    os.preadv(descriptor, [view[start * 8 : end * 8]], at * 8)
+                shared[rows] = overlap(sets, starts, sizes, local.reshape(-1, 2)).shared
 
             with ThreadPoolExecutor(self.threads, "neardup-measure") as pool:
-                list(pool.map(run, range(0, len(pairs), _PAIRS_AT_ONCE)))
+                list(pool.map(run, runs))
+        finally:
+            os.close(descriptor)
         return Overlap(shelf.sizes[pairs[:, 0]], shelf.sizes[pairs[:, 1]], shared)
 
     def look_up(self, pairs: NDArray[np.int64]) -> Overlap:
