@@ -1,7 +1,8 @@
 """Measures candidate pairs exactly, by reading the documents' text once more.
 
 The shingle sets of the documents in question are written to a file, the shelf, and read from there run by run: memory
-stays bounded however many there are. What was measured is written down after each round, so that a killed run need not repeat it.
+stays bounded however many there are. What was measured is written down after each round, so that a killed run need not
+repeat it.
 """
 
 import os
