@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from neardup.analysis.filters import least_agreement
 from neardup.candidates.features import Buckets, bucket
 from neardup.clusters.form import Formed, form
-from neardup.clusters.keep import keep_columns, keep_order, needs_ids
+from neardup.clusters.keep import keep_columns, keep_order, keep_remarks, needs_ids
 from neardup.kernels import groups as kernel
 from neardup.model import MEASURED, RELATIONS
 from neardup.recipe import Recipe
@@ -52,6 +52,7 @@ def decide(
     recipe: Recipe,
     meter: Callable[[NDArray[np.int64], NDArray[np.int64]], Meter],
     begin: Callable[[str], None],
+    say: Callable[[str], None],
 ) -> Decision:
     """Decide about every document that is compared. `meter` is told how many tokens each document has, and which ones
     may have to be measured."""
@@ -64,7 +65,7 @@ def decide(
     copies = np.flatnonzero(compared & (np.bincount(holders, minlength=len(collection))[holders] > 1))
     ranked = np.union1d(buckets.members, copies).astype(np.int64)
     tokens = collection.numbers("tokens")
-    best_first = ranked[_order(collection, recipe, ranked, tokens[ranked])]
+    best_first = ranked[_order(collection, recipe, ranked, tokens[ranked], say)]
     owners, firsts = np.unique(holders[best_first], return_index=True)
     best = best_first[firsts]  # best[x] is the preferred document of the identity set owners[x]
     place = firsts[np.searchsorted(owners, buckets.members)]
@@ -76,10 +77,16 @@ def decide(
 
 
 def _order(
-    collection: Collection, recipe: Recipe, ranked: NDArray[np.int64], tokens: NDArray[np.int64]
+    collection: Collection,
+    recipe: Recipe,
+    ranked: NDArray[np.int64],
+    tokens: NDArray[np.int64],
+    say: Callable[[str], None],
 ) -> NDArray[np.int64]:
     policy = recipe.clusters.keep
     columns = {c: collection.keep_values(c, ranked) for c in keep_columns(policy)}
+    for remark in keep_remarks(policy, columns):
+        say(remark)
     ids = collection.values("id", ranked) if needs_ids(policy) else None
     return keep_order(policy, ranked, tokens, columns, ids)
 

@@ -4,6 +4,7 @@ sources → text → shingles → sketches → candidates → verify → cluster
 """
 
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from glob import glob
@@ -34,6 +35,7 @@ from neardup.sources.discover import discover
 from neardup.sources.fields import choose
 from neardup.sources.stdin import spool
 from neardup.sources.table import from_object
+from neardup.text.extract import require_extractor
 from neardup.text.settings import TextSettings, TokenKind
 from neardup.verify.measure import Meter, Shelf
 from neardup.verify.settings import Method
@@ -44,7 +46,7 @@ def dedup(
     *,
     threshold: float = 0.8,
     recall: float = 0.99,
-    keep: str = "first",
+    keep: str | Sequence[str] = "first",
     verify: Method = "exact",
     cluster: ClusterMethod = "star",
     tokens: TokenKind = "words",
@@ -82,7 +84,7 @@ def dedup(
         text=TextSettings(tokens, extract),
         shingles=ShingleSettings(width, repeats),
         verify=verify,
-        clusters=ClusterSettings(cluster, keep),
+        clusters=ClusterSettings(cluster, keep if isinstance(keep, str) else ",".join(keep)),
     )
     if threads is not None and threads < 1:
         raise UsageError(f"threads = {threads}: at least 1.")
@@ -104,6 +106,8 @@ def dedup(
         said += sentences
         files.append(file.with_fields(chosen if html is None else replace(chosen, html=html)))
     splits: list[Split] = [s for file in files for s in format_of(file).splits(file)]
+    if any(f.fields.html or f.format == "html" for f in files):
+        require_extractor()
     folder.lock()
     resumed = folder.claim(recipe, splits, rules)
     for sentence in dict.fromkeys(said):
@@ -115,7 +119,7 @@ def dedup(
 
     engine = LocalEngine(recipe, splits, folder, steps, threads or os.cpu_count() or 1)
     collection, problems = engine.sketch(rules)
-    compared = _compared(collection, rules, problems)
+    compared = _compared(collection, splits, rules, problems)
 
     def meter(lengths: NDArray[np.int64], possible: NDArray[np.int64]) -> Meter:
         """Shingle sets have at most as many elements as there are shingles."""
@@ -130,13 +134,17 @@ def dedup(
             possible,
         )
 
+    def remark(sentence: str) -> None:
+        said.append(sentence)
+        steps.say(sentence)
+
     with ExitStack() as running:
 
         def begin(step: str) -> None:
             running.close()
             running.enter_context(steps.step(step, sum(s.size for s in splits) if step == "verify" else 0))
 
-        decision = decide(collection, compared, recipe, meter, begin)
+        decision = decide(collection, compared, recipe, meter, begin, remark)
     folder.shingles.unlink(missing_ok=True)
     return Result(engine, collection, decision, problems, rules, list(dict.fromkeys(said)))
 
@@ -150,7 +158,7 @@ def _inputs(source: Any, format: str | None, work: Work, said: list[str]) -> lis
         return [from_object(source)]
     files: list[InputFile] = []
     if "-" in paths:
-        files.append(spool(work.folder))
+        files.append(spool(work.folder, format))
         paths = [p for p in paths if p != "-"]
     if paths:
         found = discover(paths, format=format)
@@ -176,29 +184,31 @@ def _names_files(value: str) -> bool:
     return value == "-" or "://" in value[:12] or ("\n" not in value[:4096] and bool(glob(value, recursive=True)))
 
 
-def _compared(collection: Collection, rules: Problems, problems: list[Problem]) -> NDArray[np.bool_]:
-    """Which documents take part: those with tokens, and of several with one id the first."""
+def _compared(
+    collection: Collection, splits: list[Split], rules: Problems, problems: list[Problem]
+) -> NDArray[np.bool_]:
+    """Which documents take part: those with tokens. An id that occurs twice is a problem, and both are in."""
     status = collection.numbers("status")
     compared = np.isin(status, (text_kernel.FINE, text_kernel.SHORT))
     hashes = collection.numbers("id_hash")
     numbers = np.empty(len(hashes), np.int32)
     kernel.number_equal(hashes, np.arange(len(hashes)), 0, numbers)
     suspects = np.flatnonzero(numbers >= 0)
-    if not len(suspects):
-        return compared
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     repeated = Problems(rules.on_error)
-    for place, name in zip(suspects.tolist(), collection.values("id", suspects).to_pylist(), strict=True):
+    names = collection.values("id", suspects).to_pylist()
+    positions = collection.values("position", suspects).to_pylist()
+    for place, name, position in zip(suspects.tolist(), names, positions, strict=True):
+        file = splits[int(np.searchsorted(collection.starts, place, side="right")) - 1].file.name
         if name in seen:
-            compared[place] = False
-            split = int(np.searchsorted(collection.starts, place, side="right")) - 1
             repeated.report(
-                name,
-                None,
+                file,
+                position,
                 "duplicate id",
-                f"an earlier document has it too (document {place + 1:,} of the input, part {split + 1})",
-                "Make ids unique, choose another column with --id-field, or number documents with --id-field none",
+                f"{name!r} is the id at {seen[name]} too",
+                "Make ids unique, choose another column with --id-field (id_field=), number the documents with "
+                "--id-field none",
             )
-        seen.add(name)
+        seen.setdefault(name, f"{file}:{position}")
     problems += repeated.found
     return compared

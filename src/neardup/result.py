@@ -134,8 +134,13 @@ class Result:
             "crowded": self.decision.crowded,
         }
 
-    def explain(self, id: str) -> Explanation:
-        """Why a document was kept or removed."""
+    def __repr__(self) -> str:
+        documents, removed = len(self._collection), len(self.decision.removed)
+        return f"<neardup.Result: {documents:,} documents, {documents - removed:,} kept, {removed:,} removed>"
+
+    def explain(self, id: object) -> Explanation:
+        """Why a document was kept or removed. Ids are strings; numbers are turned into such."""
+        id = str(id)
         wanted = hash_ids(pa.array([id], pa.string()))[0]
         places = np.flatnonzero(self._collection.numbers("id_hash") == wanted)
         found = [int(p) for p in places if self._collection.any_order("id", np.array([p]))[0].as_py() == id]

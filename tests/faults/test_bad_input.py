@@ -84,6 +84,12 @@ def test_duplicate_ids(tmp_path):
     assert facts["counts"]["skipped_by_kind"] == {"duplicate id": 1}
     kept = [json.loads(x)["id"] for x in (tmp_path / "skip/kept/in.jsonl").read_text().splitlines()]
     assert kept[-1] == "d0003"
+    row = pq.read_table(tmp_path / "skip/skipped.parquet").to_pylist()[0]
+    assert (row["source"], row["position"]) == ("in.jsonl", 21)
+    same = GOOD + json.dumps(json.loads(GOOD.splitlines()[3])) + "\n"
+    (tmp_path / "same.jsonl").write_text(same)
+    result = neardup.dedup(tmp_path / "same.jsonl", on_error="skip")
+    assert result.removed.to_pylist()[-1]["relation"] == "identical"
 
 
 def test_a_line_that_is_too_long_is_passed_over_in_bounded_memory(tmp_path):

@@ -170,6 +170,13 @@ def test_relations():
     assert result.explain("whole").group == ("whole", "part", "more", "same", "near")
     with pytest.raises(neardup.UsageError, match="no document 'nobody'"):
         result.explain("nobody")
+    assert repr(result) == "<neardup.Result: 5 documents, 1 kept, 4 removed>"
+
+
+def test_a_policy_that_may_surprise_is_remarked_on():
+    rows = [{"text": "one two three", "when": "31/01/2024"}, {"text": "ONE two three", "when": "01/02/2024"}]
+    assert "compared as text" in neardup.dedup(rows, keep="max:when").said[-1]
+    assert "no document of a group" in neardup.dedup(rows, keep=["prefer:when=never", "longest"]).said[-1]
 
 
 def test_a_word_a_million_times_and_a_long_document():

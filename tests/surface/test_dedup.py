@@ -42,6 +42,9 @@ def test_jsonl_from_outside(pages, tmp_path):
     assert [s["name"] for s in facts["steps"]] == ["sketch", "candidates", "order", "verify", "decide", "write"]
     told = run("explain", tmp_path / "out", removed[0]["id"])
     assert removed[0]["kept_id"] in told.stdout
+    nobody = run("explain", tmp_path / "out", "nobody")
+    assert nobody.returncode == 1
+    assert "there is no document 'nobody'" in nobody.stderr
     again = run("explain", tmp_path / "out", removed[0]["id"], "--json")
     assert json.loads(again.stdout)["kept_id"] == removed[0]["kept_id"]
 
@@ -176,7 +179,7 @@ def test_another_recipe_on_the_same_folder_is_refused(tmp_path):
     assert run("dedup", tmp_path / "in.jsonl", "-o", out, "-q").returncode == 0
     refused = run("dedup", tmp_path / "in.jsonl", "-o", out, "-q", "--threshold", "0.9")
     assert refused.returncode == 1
-    assert "recipe has sketch.k = 20, this one 13" in refused.stderr
+    assert "--threshold was 0.8, and is 0.9 now" in refused.stderr
     assert "--fresh" in refused.stderr
     assert run("dedup", tmp_path / "in.jsonl", "-o", out, "-q", "--threshold", "0.9", "--fresh").returncode == 0
     with open(tmp_path / "in.jsonl", "a") as file:
@@ -189,6 +192,16 @@ def test_another_recipe_on_the_same_folder_is_refused(tmp_path):
     foreign = run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "full")
     assert foreign.returncode == 1
     assert "is not empty" in foreign.stderr
+    assert run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "full", "--fresh").returncode == 1
+    assert (tmp_path / "full/important.txt").read_text() == "mine"
+    (out / "kept/letters.txt").write_text("mine")
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"id": "a", "text": "x y z"}\n{"id": "a"\n')
+    assert run("dedup", broken, "-o", tmp_path / "b", "-q").returncode == 1
+    assert run("dedup", broken, "-o", tmp_path / "b", "-q", "--on-error", "skip").returncode == 0
+    stopped = run("dedup", broken, "-o", tmp_path / "b", "-q")
+    assert stopped.returncode == 1
+    assert "broken.jsonl:2: not JSON" in stopped.stderr
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,12 @@ def test_hostile_pages(page):
     assert time.perf_counter() - began < 10
 
 
+def test_main_content_that_is_next_to_nothing_is_not_believed():
+    article = " ".join(f"word{i}" for i in range(2000))
+    page = f"<body><main><h1>Terms</h1></main><div class='footer'>{article}</div></body>".encode()
+    assert "word1999" in extract.visible_text(page, main=True)
+
+
 def test_a_page_of_very_many_tags_keeps_its_words():
     cells = "".join(f"<td>cell{i}</td>" for i in range(15_000))
     page = f"<title>t</title><script>no()</script><p>Fish &amp; chips</p><table>{cells}</table><!-- no --> end"

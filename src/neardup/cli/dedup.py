@@ -172,6 +172,14 @@ def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:
             raise UsageError(f"{name} lies in the output folder {out}, which is written to; choose another one.")
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; --output names a folder.")
+    if not out.exists() or not any(out.iterdir()):
+        return
+    ours = (out / "work" / "plan.json").exists()
+    kept_is_ours = (out / "work" / "kept" / "signature").exists()
+    if not ours or ((out / "kept").exists() and any((out / "kept").iterdir()) and not kept_is_ours):
+        raise WorkError(
+            f"{out} is not empty, and not all in it is of an earlier run. Choose another folder, or empty it."
+        )
     if fresh:
         for name in _OURS:
             path = out / name
@@ -179,7 +187,3 @@ def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
-    elif out.exists() and any(out.iterdir()) and not (out / "work").exists():
-        raise WorkError(
-            f"{out} is not empty and holds no earlier run. Choose another folder, or --fresh to replace results in it."
-        )

@@ -40,3 +40,15 @@ def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
             click.echo(
                 f"{name}: not removed and in no group (or not in the collection: only groups are listed in OUT)."
             )
+
+
+def _known(out: Path, name: str) -> bool | None:
+    """Whether there was such a document; None where the work folder is gone and nobody can tell."""
+    import pyarrow as pa
+
+    from neardup.sketches.artefact import Collection, hash_ids
+
+    paths = sorted((out / "work" / "sketches").glob("*.arrow"))
+    if not paths:
+        return None
+    return bool((Collection(paths).numbers("id_hash") == hash_ids(pa.array([name], pa.string()))[0]).any())

@@ -1,5 +1,6 @@
 """What a person sees while the command runs, and at its end. All of it on stderr."""
 
+import shlex
 import time
 from pathlib import Path
 from types import TracebackType
@@ -9,6 +10,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.table import Table
 from rich.text import Text
 
+from neardup.recipe import Recipe
 from neardup.result import Result
 
 _TITLES = {
@@ -20,27 +22,33 @@ _TITLES = {
 """Steps that get a bar; the others take no time worth one."""
 
 
+def _console() -> Console:
+    """On stderr. Where nobody looks, lines are not folded."""
+    console = Console(stderr=True, highlight=False)
+    return console if console.is_terminal else Console(stderr=True, highlight=False, width=240)
+
+
 class _Rate(ProgressColumn):
     """Documents and megabytes per second."""
 
     def render(self, task: Task) -> Text:
         elapsed = task.elapsed or 1e-9
         documents, text = task.fields["documents"], task.fields["text"]
-        parts = [f"{documents:,} documents", f"{documents / elapsed:,.0f}/s"] if documents else []
+        parts = [f"{documents / elapsed:,.0f} documents/s"] if documents else []
         if text:
             parts.append(f"{text / elapsed / 1e6:,.0f} MB/s")
-        return Text(" · ".join(parts), style="cyan")
+        return Text(" · ".join(parts), style="cyan", no_wrap=True)
 
 
 class Talk:
     """Progress bars on a terminal, sentences anywhere, nothing when quiet."""
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
-        self.console = Console(stderr=True, highlight=False)
+        self.console = _console()
         self.quiet, self.verbose = quiet, verbose
         self._bars = Progress(
             TextColumn("{task.description:<22}"),
-            BarColumn(28),
+            BarColumn(14),
             _Rate(),
             TimeRemainingColumn(compact=True),
             console=self.console,
@@ -101,7 +109,7 @@ def _bytes(n: float) -> str:
 
 def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose: bool) -> None:
     """A few lines at the end: what went, what stays, how sure, where to look."""
-    console = Console(stderr=True, highlight=False)
+    console = _console()
     counts, recipe = result.counts, result.recipe
     total = max(1, counts["documents"])
     table = Table.grid(padding=(0, 2))
@@ -116,7 +124,7 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
     )  # fmt: skip
     for relation, number in counts["removed_by_relation"].items():
         if number:
-            table.add_row(f"  {relation}", f"{number:,}", _RELATION[relation])
+            table.add_row(f"  {relation}", f"{number:,}", _meaning(relation, recipe))
     if counts["groups"]:
         table.add_row("groups", f"{counts['groups']:,}", f"the largest has {counts['largest_group']:,} documents")
     if counts["empty"]:
@@ -125,8 +133,10 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
         table.add_row(
             "short", f"{counts['short']:,}", f"fewer than {recipe.shingles.width} tokens; compared as a whole"
         )
+    if counts["skipped"]:
+        table.add_row("[yellow]skipped[/yellow]", f"{counts['skipped']:,}", "see skipped.parquet")
     for kind, number in counts["skipped_by_kind"].items():
-        table.add_row("[yellow]skipped[/yellow]", f"{number:,}", f"{kind}; see skipped.parquet")
+        table.add_row(f"  {kind}", f"{number:,}", "")
     if counts["crowded"]:
         table.add_row(
             "[yellow]crowded[/yellow]", f"{counts['crowded']:,}",
@@ -154,15 +164,25 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
     console.print(f"[bold]{out / 'removed.parquet'}[/bold]  for every removed document the kept one and the numbers")
     if counts["removed"]:
         first = result.removed.column("id")[0].as_py()
-        console.print(f"[dim]neardup explain {out} {first!r}[/dim]", soft_wrap=True)
+        console.print(
+            f"[dim]Why one of them: neardup explain {shlex.quote(str(out))} {shlex.quote(first)}[/dim]", soft_wrap=True
+        )
 
 
-_RELATION = {
-    "identical": "the same words",
-    "near": "resemblance at or above the threshold",
-    "contained": "all of it is in the kept one",
-    "contains": "all of the kept one is in it",
-}
+def _meaning(relation: str, recipe: Recipe) -> str:
+    if relation == "near":
+        if recipe.clusters.method == "components":
+            return "connected by similar documents"
+        return {
+            "exact": "resemblance at or above the threshold",
+            "sketch": "estimated at or above the threshold",
+            "none": "share a feature",
+        }[recipe.verify.method]
+    return {
+        "identical": "the same words",
+        "contained": "all of it is in the kept one",
+        "contains": "all of the kept one is in it",
+    }[relation]
 
 
 def _curve(result: Result) -> Table:

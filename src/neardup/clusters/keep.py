@@ -63,6 +63,23 @@ def needs_ids(policy: str) -> bool:
     return parse_keep(policy)[-1].kind not in ("first", "last")
 
 
+def keep_remarks(policy: str, columns: dict[str, pa.ChunkedArray]) -> list[str]:
+    """What a user may not expect of a policy, given the values that it meets."""
+    remarks = []
+    for rule in parse_keep(policy):
+        values = columns[rule.column] if rule.column else None
+        if values is None or not len(values):
+            continue
+        if rule.kind == "prefer":
+            if not pc.any(pc.is_in(values.cast(pa.string()), pa.array(rule.values, pa.string()))).as_py():
+                remarks.append(
+                    f"--keep: no document of a group has one of {', '.join(rule.values)} in {rule.column!r}."
+                )
+        elif pa.types.is_string(values.type):
+            remarks.append(f"--keep: {rule.column!r} holds text and is compared as text: '10' comes before '9'.")
+    return remarks
+
+
 def keep_order(
     policy: str,
     places: NDArray[np.int64],

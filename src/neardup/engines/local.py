@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from threading import Event, Semaphore
 from typing import TypeVar
@@ -66,6 +66,8 @@ class LocalEngine:
             side = path.with_suffix(".problems.json")
             if side.exists():
                 problems += [Problem(**p) for p in json.loads(side.read_text())]
+        if problems and rules.on_error == "stop":  # an earlier run passed over them
+            rules.report(*astuple(problems[0]))
         return artefact.Collection(paths), problems
 
     def _sketch_split(self, number: int, layout: pa.Schema, rules: Problems) -> None:
@@ -241,10 +243,10 @@ def changed(file: InputFile) -> InputError:
 
 
 def _place(split: Split, documents: Documents, row: int) -> tuple[str, int | None]:
-    """Where a document of a batch is, for messages."""
-    if documents.id is None:
-        return split.file.name, int(documents.positions[row])
-    return str(documents.id[int(row)].as_py()), None
+    """Where a document of a batch is, for messages: file and line, or the file that it is."""
+    if split.file.members and documents.id is not None:
+        return str(documents.id[row].as_py()), None
+    return split.file.name, int(documents.positions[row])
 
 
 def _take(documents: Documents, rows: NDArray[np.int64]) -> Documents:

@@ -24,6 +24,23 @@ from neardup.recipe import Recipe
 from neardup.sources.base import Problems, Split
 from neardup.text.extract import extractor
 
+_OPTIONS = {
+    ("verify", "threshold"): "--threshold",
+    ("verify", "recall"): "--recall",
+    ("verify", "method"): "--verify",
+    ("clusters", "method"): "--cluster",
+    ("clusters", "keep"): "--keep",
+    ("clusters", "crowd"): "crowd",
+    ("text", "tokens"): "--tokens",
+    ("text", "extract"): "--extract",
+    ("shingles", "width"): "--width",
+    ("shingles", "repeats"): "--repeats",
+    ("sketch", "seed"): "--seed",
+    ("sketch", "k"): "k (see --permutations)",
+    ("sketch", "s"): "s (see --permutations)",
+}
+"""Settings by the names that users know them by, in the order in which a difference is told."""
+
 
 class Work:
     """A work folder that belongs to one recipe over one set of inputs."""
@@ -97,7 +114,6 @@ def _plan(recipe: Recipe, splits: Sequence[Split], problems: Problems) -> dict[s
             for f in files
         ],
         "splits": [[files.index(s.file), s.start, s.stop] for s in splits],
-        "on_error": problems.on_error,
         "max_document_bytes": problems.max_document_bytes,
         "extractor": extractor() if any(f.fields.html or f.format in ("html", "warc") for f in files) else None,
     }
@@ -108,12 +124,10 @@ def _difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
     """The first thing that differs, named."""
     if theirs.get("recipe") != mine["recipe"]:
         ours, other = mine["recipe"], theirs.get("recipe") or {}
-        for part, settings in ours.items():
-            if isinstance(settings, dict):
-                for key, value in settings.items():
-                    before = (other.get(part) or {}).get(key)
-                    if before != value:
-                        return f"its recipe has {part}.{key} = {before!r}, this one {value!r}"
+        for (part, key), option in _OPTIONS.items():
+            before, now = (other.get(part) or {}).get(key), ours[part][key]
+            if before != now:
+                return f"{option} was {before}, and is {now} now"
         return f"its recipe is {other.get('id')}, this one is {ours['id']}"
     if theirs.get("inputs") != mine["inputs"]:
         before = {(f["path"], f["format"]): f for f in theirs.get("inputs", [])}
@@ -123,6 +137,16 @@ def _difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
                 return f"its inputs have {file[0]}, which is not given now"
             if file not in before:
                 return f"{file[0]} is not among its inputs"
+            for key, what in (
+                ("text", "text"),
+                ("id", "ids"),
+                ("url", "URLs"),
+                ("columns", "columns"),
+                ("html", "HTML"),
+            ):
+                old, new = (before[file].get("fields") or {}).get(key), now[file]["fields"][key]
+                if old != new:
+                    return f"{what} of {file[0]} came from {old!r}, and come from {new!r} now"
             for key in now[file]:
                 if before[file].get(key) != now[file][key]:
                     return f"{file[0]} has changed since ({key} was {before[file].get(key)!r}, is {now[file][key]!r})"

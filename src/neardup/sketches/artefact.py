@@ -2,6 +2,7 @@
 
     id, url                      strings; url is null where there is none
     id_hash                      64 bits of the id, to notice one that occurs twice
+    position                     line or row in its file
     status, tokens, bytes        what became of the document, its length in tokens and bytes of text
     identity_a, identity_b       128 bits that name its token sequence
     key0 … key(k-1)              its features
@@ -37,6 +38,7 @@ def schema(recipe_id: str, settings: MinHashSettings, columns: tuple[str, ...]) 
             ("id", pa.string()),
             ("url", pa.string()),
             ("id_hash", pa.uint64()),
+            ("position", pa.int64()),
             ("status", pa.uint8()),
             ("tokens", pa.int64()),
             ("bytes", pa.int64()),
@@ -63,6 +65,7 @@ def batch(
         "id": ids,
         "url": urls,
         "id_hash": pa.array(hash_ids(ids)),
+        "position": pa.array(documents.positions),
         "status": pa.array(made.status),
         "tokens": pa.array(made.tokens),
         "bytes": pa.array(sizes),

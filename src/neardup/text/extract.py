@@ -16,6 +16,9 @@ from neardup.errors import MissingExtra
 MOST_TAGS = 20_000
 """Pages with more are not parsed into a tree. A page of so many nested lists takes half a second."""
 
+SHORT_MAIN = 500
+"""Characters. Main content shorter than this is not believed where the page has much more text."""
+
 _LONG_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
 _HIDDEN = re.compile(r"<(script|style|template|noscript|!--)", re.IGNORECASE)
 
@@ -29,6 +32,11 @@ def _library() -> tuple[Callable[..., str], Callable[..., str], Callable[..., ob
     except ImportError as error:
         raise MissingExtra("reading HTML", "web") from error
     return detect_encoding, bytes_to_str, HTMLTree.parse, extract_plain_text
+
+
+def require_extractor() -> None:
+    """Say at once, and not after reading for an hour, that the library is missing."""
+    _library()
 
 
 def extractor() -> str | None:
@@ -48,7 +56,13 @@ def visible_text(page: bytes, *, charset: str | None = None, main: bool = False)
         markup = bytes_to_str(page, encoding=detect_encoding(page), errors="replace")
     if markup.count("<") > MOST_TAGS:
         return strip_markup(markup)
-    return extract_plain_text(parse(markup), main_content=main, alt_texts=False, links=False, list_bullets=False)
+    tree = parse(markup)
+    text = extract_plain_text(tree, main_content=main, alt_texts=False, links=False, list_bullets=False)
+    if main and len(text) < SHORT_MAIN:
+        whole = extract_plain_text(tree, main_content=False, alt_texts=False, links=False, list_bullets=False)
+        if len(text) < len(whole) / 4:  # the heuristics took the article for something else
+            return whole
+    return text
 
 
 def strip_markup(markup: str) -> str:
