@@ -31,7 +31,7 @@ from neardup.shingles import ShingleSettings
 from neardup.sketches.artefact import Collection
 from neardup.sources import format_of
 from neardup.sources.base import InputFile, Problem, Problems, Split
-from neardup.sources.discover import discover
+from neardup.sources.discover import EARLIER, discover
 from neardup.sources.fields import choose
 from neardup.sources.stdin import spool
 from neardup.sources.table import from_object
@@ -92,6 +92,7 @@ def dedup(
     rules = Problems(on_error, max_document_bytes)
     said: list[str] = []
     folder = Work(Path(work)) if work is not None else TemporaryWork()
+    folder.lock()
 
     found = _inputs(source, format, folder, said)
     files: list[InputFile] = []
@@ -108,7 +109,6 @@ def dedup(
     splits: list[Split] = [s for file in files for s in format_of(file).splits(file)]
     if any(f.fields.html or f.format == "html" for f in files):
         require_extractor()
-    folder.lock()
     resumed = folder.claim(recipe, splits, rules)
     for sentence in dict.fromkeys(said):
         steps.say(sentence)
@@ -163,9 +163,12 @@ def _inputs(source: Any, format: str | None, work: Work, said: list[str]) -> lis
     if paths:
         found = discover(paths, format=format)
         files += found.files
-        if found.passed_over:
-            kinds = ", ".join(f"{n:,} {suffix or 'without an ending'}" for suffix, n in found.passed_over.items())
+        unknown = {suffix: n for suffix, n in found.passed_over.items() if suffix != EARLIER}
+        if unknown:
+            kinds = ", ".join(f"{n:,} {suffix or 'without an ending'}" for suffix, n in unknown.items())
             said.append(f"Passed over files that are of no known format: {kinds}.")
+        if EARLIER in found.passed_over:
+            said.append(f"Passed over folders with results of an earlier run: {found.passed_over[EARLIER]:,}.")
     return files
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.errors import InputError, UsageError
-from neardup.sources import Fields, Problems
-from neardup.sources.csv import Csv, _numbers
+from neardup.sources import Fields, Problems, choose
+from neardup.sources.csv import Csv, _header, _numbers
 from tests.sources.reading import TEXT_AND_ID, documents, input_file, texts
 
 
@@ -174,3 +174,43 @@ def test_written_rows_are_read_by_others(tmp_path: Path) -> None:
     _written(input_file(tmp_path / "a.csv", "csv"), [True] * len(values), tmp_path)
     with open(tmp_path / "out.csv", newline="") as file:
         assert [row[1] for row in list(csv.reader(file))[1:]] == values
+
+
+DELIMITED = [
+    (b"id;text\n1;a,b\n", ";", "';'"),
+    (b'"id";"te,xt"\n1;a,b\n', ";", "';'"),
+    (b'"a ""x"", y"|"b;c\nd"|e\n1|2|3\n', "|", "'|'"),
+    (b"id\ttext\n1\ta,b\n", "\t", "tabs"),
+    (b"id;x,text\n1;2,3\n", ",", None),
+    (b'"a;b"\n1\n', ",", None),
+    (b"text\na;b|c\n", ",", None),
+    (b"a;b|c|d\n1|2|3\n", "|", "'|'"),
+    (b'"a;b,c\n', ",", None),
+]
+
+
+@pytest.mark.parametrize(("data", "delimiter", "said"), DELIMITED)
+def test_the_header_tells_what_separates_values(data: bytes, delimiter: str, said: str | None, tmp_path: Path) -> None:
+    file = _file(tmp_path, data)
+    assert _header(file).delimiter == delimiter
+    assert Csv().guessed(file) == ([f"a.csv: values are separated by {said}"] if said else [])
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("bom", ["", "\ufeff"])
+def test_written_as_it_was(delimiter: str, line_end: str, bom: str, tmp_path: Path) -> None:
+    rows = [["id", "text"], ["1", "a, b"], ["2", f'"c{delimiter}d"'], ["3", '"e\nf"']]
+    data = (bom + "".join(delimiter.join(row) + line_end for row in rows)).encode()
+    file = _file(tmp_path, data)
+    assert [(d["id"], d["text"]) for d in documents(file)] == [("1", "a, b"), ("2", f"c{delimiter}d"), ("3", "e\nf")]
+    assert _written(file, [True] * 3, tmp_path) == data
+    fields, said = choose(file)
+    assert (fields.text, fields.id) == ("text", "id")
+    assert said[0].startswith("a.csv: values are separated by ")
+
+
+def test_a_name_tells_tabs(tmp_path: Path) -> None:
+    file = _file(tmp_path, b"text;x\ty,z\n1\t2\n", name="a.tsv")
+    assert list(Csv().columns(file)) == ["text;x", "y,z"]
+    assert Csv().guessed(file) == []

@@ -11,6 +11,7 @@ import pytest
 
 from neardup.errors import InputError, UsageError
 from neardup.sources import Problems, choose, discover, format_of
+from neardup.sources.discover import EARLIER
 from neardup.sources.files import printable
 from tests.sources.reading import documents
 
@@ -214,3 +215,47 @@ def test_folders_whose_names_are_not_utf8(tmp_path: Path) -> None:
     _make(tmp_path / "b", "p/a.jsonl")
     files = discover([folder, tmp_path / "b"]).files
     assert [f.name for f in files] == [r"\xe9", r"\xe9/p/a.jsonl", "q/a.jsonl", "b/p/a.jsonl"]
+
+
+RESULTS = ("run.json", "removed.parquet", "groups.parquet", "kept/a.jsonl", "work/plan.json")
+
+
+def test_results_of_earlier_runs_are_no_input(tmp_path: Path) -> None:
+    _make(tmp_path, "a.jsonl", "sub/b.jsonl", *(f"{run}/{name}" for run in ("out", "sub/out2") for name in RESULTS))
+    _make(tmp_path, "out3/work/plan.json", "out3/kept/c.jsonl", "mine/work/plan.json", "mine/run.json")
+    (tmp_path / "out4/work").mkdir(parents=True)
+    (tmp_path / "out4/work/plan.json").write_text('{\n "recipe": {}}')
+    inside = ["a.jsonl", "mine/run.json", "mine/work/plan.json", "sub/b.jsonl"]
+    found = discover([tmp_path])
+    assert [f.name for f in found.files] == inside
+    assert found.passed_over == {EARLIER: 4}
+    everything = discover([f"{tmp_path}/**"])
+    assert [f.name for f in everything.files] == inside
+    assert everything.passed_over == {EARLIER: 4}
+    assert _names(f"{tmp_path}/**/*.jsonl") == ["a.jsonl", "sub/b.jsonl"]
+    assert discover([tmp_path / "sub", f"{tmp_path}/sub*/out*/kept/*.jsonl"]).passed_over == {EARLIER: 1}
+
+
+def test_what_was_kept_can_be_asked_for(tmp_path: Path) -> None:
+    _make(tmp_path, *(f"{run}/{name}" for run in ("o1", "o2") for name in RESULTS))
+    assert _names(tmp_path / "o1/kept") == ["a.jsonl"]
+    assert (
+        _names(f"{tmp_path}/o*/kept") == _names(f"{tmp_path}/*/kept/*.jsonl") == ["o1/kept/a.jsonl", "o2/kept/a.jsonl"]
+    )
+    assert _names(tmp_path / "o1/removed.parquet") == ["removed.parquet"]
+    for folder in (f"{tmp_path}/o1", f"{tmp_path}/o1/"):
+        with pytest.raises(
+            InputError, match=f"{folder}: holds the results of an earlier run; .* \\({tmp_path}/o1/kept\\)"
+        ):
+            discover([folder])
+    for place in (str(tmp_path), f"{tmp_path}/o1/*.parquet"):
+        with pytest.raises(InputError, match=r"nothing but results of an earlier run .*o1"):
+            discover([place])
+
+
+def test_results_of_earlier_runs_far_away(tmp_path: Path) -> None:
+    _make(tmp_path, "a.jsonl", *(f"out/{name}" for name in RESULTS))
+    found = discover([f"file://{tmp_path}"])
+    assert ([f.name for f in found.files], found.passed_over) == (["a.jsonl"], {EARLIER: 1})
+    with pytest.raises(InputError, match="holds the results of an earlier run"):
+        discover([f"file://{tmp_path}/out"])

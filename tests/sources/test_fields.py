@@ -1,12 +1,13 @@
 """Which columns are read, and what is said of it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from neardup.errors import InputError, UsageError
-from neardup.sources import Fields, InputFile, choose, from_object
+from neardup.sources import Fields, InputFile, choose, discover, from_object
 from tests.sources.reading import input_file
 
 
@@ -86,3 +87,18 @@ def test_an_empty_file_is_no_reason_to_stop(tmp_path: Path) -> None:
 
 def test_tables_in_memory() -> None:
     assert choose(from_object(["a", "b"]))[0] == Fields("text", None)
+
+
+def test_files_are_named_so_that_they_are_found(tmp_path: Path) -> None:
+    (tmp_path / "in/sub").mkdir(parents=True)
+    path = tmp_path / "in/sub/a.csv"
+    path.write_text("a,b\n1,2\n")
+    [file] = discover([tmp_path / "in"]).files
+    with pytest.raises(InputError, match=f"^{path}: which column is the text"):
+        choose(file)
+    with pytest.raises(UsageError, match=f"^{path}: there is no column 'x'"):
+        choose(file, text="x")
+    with pytest.raises(InputError, match=r"^sub/a\.csv: which column is the text"):
+        choose(replace(file, stamp="sha256:0"))  # from standard input: it has no path of the user's
+    with pytest.raises(UsageError, match=r"^table: there is no column 'x'"):
+        choose(from_object(["a"]), text="x")

@@ -77,7 +77,7 @@ def test_what_cannot_be_read() -> None:
         with pytest.raises(UsageError):
             from_object(wrong)
     for wrong_rows in (["a", 5], [{"a": 1}, {"a": "x"}], [{"a": 1}, "x"]):
-        with pytest.raises(InputError, match="do not fit together"):
+        with pytest.raises(InputError, match=r"do not fit together"):
             from_object(wrong_rows)
     with pytest.raises(InputError, match="two columns"):
         from_object(pa.table([[1], [2]], names=["a", "a"]))
@@ -91,3 +91,54 @@ def test_written_as_parquet(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "o.parquet").to_pylist() == [r | {"g": r["n"]} for r in ROWS[::2]]
     with pytest.raises(UsageError, match="'id' already"):
         format_of(file).write(split, keep, tmp_path / "o.parquet", pa.table({"id": list(range(30))}), Problems())
+
+
+COLUMNS = {
+    "pandas": lambda: pd.Series(["a", None, "b"], index=[5, 3, 4]),
+    "pandas object": lambda: pd.Series(["a", float("nan"), "b"], dtype=object, name="x"),
+    "pandas named index": lambda: pd.Series(["a", None, "b"], index=pd.Index([1, 2, 3], name="text")),
+    "pandas category": lambda: pd.Series(["a", None, "b"], dtype="category"),
+    "polars": lambda: pl.Series("x", ["a", None, "b"]),
+    "array": lambda: pa.array(["a", None, "b"]),
+    "view": lambda: pa.array(["a", None, "b"], pa.string_view()),
+    "chunked": lambda: pa.chunked_array([["a"], [None, "b"]]),
+    "numpy": lambda: np.array(["a", None, "b"], dtype=object),
+}
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_column_is_a_list_of_texts(column: str) -> None:
+    file = from_object(COLUMNS[column]()).with_fields(Fields("text"))
+    assert list(format_of(file).columns(file)) == ["text"]
+    assert [d["text"] for d in documents(file)] == ["a", None, "b"]
+
+
+def test_a_column_of_structs_is_a_table() -> None:
+    file = from_object(TABLE.to_struct_array()).with_fields(Fields("text", "id"))
+    assert [d["id"] for d in documents(file)] == [r["id"] for r in ROWS]
+
+
+def test_columns_that_are_no_texts() -> None:
+    for numbers in (pd.Series([1, 2]), pl.Series([1, 2]), pa.array([1, 2]), pl.Series([object()], dtype=pl.Object)):
+        with pytest.raises(UsageError, match="give texts"):
+            from_object(numbers)
+    with pytest.raises(InputError, match="Series are not all texts"):
+        from_object(pd.Series(["a", 5]))
+
+
+def test_what_does_not_fit_is_named() -> None:
+    with pytest.raises(InputError, match=r"column 'my n' are not all of one type \(.*'int'.*\.astype"):
+        from_object(pd.DataFrame({"text": ["a", "b"], "my n": ["x", 5]}))
+    with pytest.raises(InputError, match="Duplicate column names"):
+        from_object(pd.DataFrame([["a", "b"]], columns=["t", "t"]))
+    with pytest.raises(InputError, match=r"do not fit together.*values of 'n' are not all of one type"):
+        from_object([{"text": "a", "n": 1}, {"text": "b", "n": "x"}])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_query_that_duckdb_has_run() -> None:
+    con = duckdb.connect()
+    file = from_object(con.execute("select 'a' as text, 1 as n")).with_fields(Fields("text"))
+    assert [d["text"] for d in documents(file)] == ["a"]
+    with pytest.raises(InputError, match="Has a query been run"):
+        from_object(duckdb.connect())

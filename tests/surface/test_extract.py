@@ -1,10 +1,15 @@
 """HTML → text: what a reader sees, whatever the encoding, and never more than linear time."""
 
+import subprocess
+import sys
 import time
 
 import pytest
 
-from neardup.text import extract
+import neardup
+from neardup.text import extract, workers
+from neardup.text.workers import PageExtractor
+from tests.corpus import documents
 
 
 @pytest.mark.parametrize(
@@ -60,3 +65,36 @@ def test_a_page_of_very_many_tags_keeps_its_words():
     assert "cell14999" in text
     assert text.split()[-1] == "end"
     assert "no" not in text.split()
+
+
+def test_workers_give_the_same_texts_and_survive_a_page_that_kills_them(monkeypatch):
+    pages = [(f"<p>page {i} <b>é</b>".encode(), None) for i in range(20)]
+    here, there = PageExtractor(main=False), PageExtractor(main=False, workers=2)
+    assert there(pages) == here(pages)
+    assert there(pages) == here(pages)
+
+    start = workers._start
+
+    def fragile():
+        code = (
+            "import os, neardup.text.workers as w\n"
+            "really = w.visible_text\n"
+            "w.visible_text = lambda page, **k: os.abort() if b'poison' in page else really(page, **k)\n"
+            "w._work()"
+        )
+        return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(workers, "_start", fragile)
+    poisoned = [*pages[:3], (b"<p>poison", None), *pages[3:]]
+    texts = PageExtractor(main=False, workers=1)(poisoned)
+    assert texts[3] is None
+    assert texts[:3] + texts[4:] == here(pages)
+    assert start is not fragile
+
+
+def test_extraction_in_workers_gives_the_same_answer(tmp_path, monkeypatch):
+    for i, row in enumerate(documents(60)):
+        (tmp_path / f"{i:02d}.html").write_text(f"<title>x</title><p>{row['text']}</p>")
+    expected = neardup.dedup(tmp_path).removed
+    monkeypatch.setattr("neardup.engines.local._WORTH_WORKERS", 0)
+    assert neardup.dedup(tmp_path, threads=2).removed.equals(expected)

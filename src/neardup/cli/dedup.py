@@ -174,7 +174,7 @@ def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:
         raise UsageError(f"{out} is a file; --output names a folder.")
     if not out.exists() or not any(out.iterdir()):
         return
-    ours = (out / "work" / "plan.json").exists()
+    ours = (out / "work" / "lock").exists()
     kept_is_ours = (out / "work" / "kept" / "signature").exists()
     if not ours or ((out / "kept").exists() and any((out / "kept").iterdir()) and not kept_is_ours):
         raise WorkError(

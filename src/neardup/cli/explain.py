@@ -36,10 +36,11 @@ def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
             )
         elif member:
             click.echo(f"{name}: kept, stands for {len(group) - 1}: {', '.join(g for g in group if g != name)}")
+        elif _known(out, name) is False:
+            raise InputError(f"there is no document {name!r} in {out}.")
         else:
-            click.echo(
-                f"{name}: not removed and in no group (or not in the collection: only groups are listed in OUT)."
-            )
+            sure = "" if _known(out, name) else ", if it is in the collection at all"
+            click.echo(f"{name}: kept, and in no group{sure}.")
 
 
 def _known(out: Path, name: str) -> bool | None:

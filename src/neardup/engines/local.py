@@ -31,10 +31,15 @@ from neardup.sketches.minhash import MinHash
 from neardup.sources import format_of, stamp_of
 from neardup.sources.base import Documents, InputFile, Problem, Problems, Split
 from neardup.text.batches import readable, text_batch, without
+from neardup.text.workers import PageExtractor
 from neardup.verify.measure import Shelf
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+_WORTH_WORKERS = 4 << 20
+"""Bytes of pages from which on it pays to start processes for them."""
 
 
 class Stopped(Exception):
@@ -48,6 +53,9 @@ class LocalEngine:
         self.recipe, self.splits, self.work, self.steps = recipe, splits, work, steps
         self.threads = threads
         self.minhash = MinHash(recipe.text, recipe.shingles, recipe.sketch)
+        pages = sum(s.size for s in splits if s.file.fields.html or s.file.format in ("html", "warc"))
+        workers = threads if threads > 1 and pages > _WORTH_WORKERS else 0
+        self.extract = PageExtractor(main=recipe.text.extract == "main", workers=workers)
         self._stop = Event()
         self._slots = Semaphore(4 * threads)  # batches that are in memory at once
 
@@ -83,9 +91,11 @@ class LocalEngine:
                 problems.report(*_place(split, documents, i), "too long", limit, "Raise --max-document-bytes")
             if long.any():
                 documents = replace(documents, text=without(documents.text, long))
-            text = readable(documents, self.recipe.text, fields.html)
+            text, failed = readable(documents, fields.html, self.extract)
+            for i in np.flatnonzero(failed).tolist():
+                problems.report(*_place(split, documents, i), "not HTML", "the parser does not survive this page")
             made = self.minhash.sketch(text)
-            made.status[long] = kernel.SKIPPED
+            made.status[long | failed] = kernel.SKIPPED
             for i in np.flatnonzero(made.status == kernel.INVALID).tolist():
                 bytes_ = f"{text.sizes[i]:,} bytes of text"
                 problems.report(*_place(split, documents, i), "not UTF-8", bytes_, "Convert it to UTF-8")
@@ -159,7 +169,7 @@ class LocalEngine:
             if not len(local):
                 return np.empty(0, np.uint64), np.empty(0, np.int64), 0
             few = _take(documents, local)
-            text = readable(few, self.recipe.text, split.file.fields.html)
+            text, _ = readable(few, split.file.fields.html, self.extract)
             made, sizes = self.minhash.shingle_sets(text, np.arange(len(local)))
             return made, sizes, int(text.sizes.sum())
 

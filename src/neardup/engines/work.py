@@ -1,7 +1,7 @@
 """The work folder. What a split gave appears there by renaming, so that a killed run goes on where it was.
 
 plan.json            whose work this is: the recipe, the inputs, the splits
-stdin.jsonl          what came on standard input
+stdin-….jsonl          what came on standard input
 sketches/00000.arrow the sketches of split 0, …
 measured.arrow       the pairs measured so far
 shingles.u64         the shingle sets of documents that are being measured; not needed afterwards

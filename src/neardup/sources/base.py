@@ -145,6 +145,10 @@ class Format(ABC):
     def columns(self, file: InputFile) -> dict[str, str]:
         """Names and types of the columns: "text", "bytes", "number" or "other". Empty where there are none."""
 
+    def guessed(self, file: InputFile) -> list[str]:
+        """Sentences for the user: what was guessed of how the file is written."""
+        return []
+
     @abstractmethod
     def splits(self, file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
         """Cut the file into parts of about `size` bytes, without reading it where that is possible."""

@@ -2,8 +2,11 @@
 
 A quoted value may contain line ends, so that a file cannot be entered in the middle: it is one split. Columns
 that the keep policy asks for come as numbers where all of their values in the batch are numbers (empty ones
-are null then), else as strings. What is written has the same values and the same delimiter; quotes are set
-where they are needed, which need not be where they were.
+are null then), else as strings. What is written has the same values, the same delimiter, line ends and byte
+order mark; quotes are set where they are needed, which need not be where they were.
+
+The header tells what separates values: a comma if it has one outside quotes, else a semicolon (Excel where
+commas are decimal points), a tab or a pipe. Files named .tsv or .tab have tabs.
 
 Positions are numbers of rows after the header, from 1; rows with too few or too many values are counted, and
 reported.
@@ -11,8 +14,10 @@ reported.
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -25,38 +30,76 @@ from numpy.typing import NDArray
 from neardup.errors import InputError
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
 from neardup.sources.compression import compression_of, create, open_plain
-from neardup.sources.tabular import refuse_clash
+from neardup.sources.tabular import place, refuse_clash
 
 _ROWS_AT_ONCE = 65536
 _LONGEST_HEADER = 1 << 20
 
 
-def _delimiter(file: InputFile) -> str:
-    return "\t" if compression_of(file.name)[1].lower().endswith((".tsv", ".tab")) else ","
+_BOM = b"\xef\xbb\xbf"
+_MARKS = re.compile(r'[",;\t|\r\n]')
+
+
+@dataclass(frozen=True)
+class _Head:
+    """How a file begins, and what that tells of the rest of it."""
+
+    names: list[str]
+    """Of the columns; none if the file is empty."""
+    followed: bool
+    """Whether there is anything after the header."""
+    delimiter: str = ","
+    bom: bool = False
+    line_end: bytes = b"\n"
+
+
+def _named_tabs(file: InputFile) -> bool:
+    return compression_of(file.name)[1].lower().endswith((".tsv", ".tab"))
+
+
+def _dialect(text: str) -> tuple[str, bytes]:
+    """The delimiter and the line end that a header has outside quotes."""
+    counts: Counter[str] = Counter()
+    line_end = b"\n"
+    begun, closed, quoted = 0, -1, False
+    for found in _MARKS.finditer(text):
+        mark = found[0]
+        if mark == '"' and quoted:
+            quoted, closed = False, found.end()
+        elif mark == '"':  # opens a value, or is the second of two that stand for one
+            quoted = found.start() in (begun, closed)
+        elif quoted:
+            continue
+        elif mark in "\r\n":
+            line_end = b"\r\n" if text.startswith("\r\n", found.start()) else b"\n"
+            break
+        else:
+            counts[mark] += 1
+            begun = found.end()
+    return "," if counts[","] else max(";\t|", key=lambda mark: counts[mark]) if counts.total() else ",", line_end
 
 
 class _Rows:
     """The rows of a file from the start, in batches of about BATCH_BYTES, with those that have the wrong width."""
 
-    def __init__(self, file: InputFile, names: list[str], block_bytes: int) -> None:
-        self._file = file
+    def __init__(self, file: InputFile, head: _Head, block_bytes: int) -> None:
         self._wrong: dict[int, str] = {}
         self._stream = open_plain(file.path, file.compression, file.name)
         _pass_blank_lines(self._stream)
         try:
-            self._reader = self._open(names, block_bytes)
+            self._reader = self._open(head.names, head.delimiter, block_bytes)
         except BaseException:
             self._stream.close()
             raise
 
-    def _open(self, names: list[str], block_bytes: int) -> pacsv.CSVStreamingReader:
+    def _open(self, names: list[str], delimiter: str, block_bytes: int) -> pacsv.CSVStreamingReader:
         return pacsv.open_csv(
             self._stream,
             read_options=pacsv.ReadOptions(
                 use_threads=False, block_size=block_bytes, column_names=names, skip_rows_after_names=1
             ),
             parse_options=pacsv.ParseOptions(
-                delimiter=_delimiter(self._file),
+                delimiter=delimiter,
                 newlines_in_values=True,
                 invalid_row_handler=self._wrong_width,
             ),
@@ -91,7 +134,7 @@ class _Rows:
 
 
 class Csv(Format):
-    """Comma-separated and tab-separated values."""
+    """Values separated by commas, semicolons, tabs or pipes."""
 
     name = "csv"
     suffixes = (".csv", ".tsv", ".tab")
@@ -99,7 +142,14 @@ class Csv(Format):
 
     def columns(self, file: InputFile) -> dict[str, str]:
         """The header's names; all are text, whatever they look like."""
-        return dict.fromkeys(_header(file)[0], "text")
+        return dict.fromkeys(_header(file).names, "text")
+
+    def guessed(self, file: InputFile) -> list[str]:
+        """What separates the values, where that is no comma and the file's name does not tell."""
+        delimiter = _header(file).delimiter
+        if delimiter == "," or _named_tabs(file):
+            return []
+        return [f"{file.name}: values are separated by {_shown(delimiter)}"]
 
     def splits(self, file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
         """One, whatever the size."""
@@ -111,14 +161,14 @@ class Csv(Format):
         Where a row is longer than what is read at once, begins again and reads more.
         """
         file, limit = split.file, problems.max_document_bytes
-        names, followed = _header(file)
-        if not followed:
+        head = _header(file)
+        if not head.followed:
             return
         block, done, row = 2 * BATCH_BYTES, 0, 1
         while True:
             rows = None
             try:
-                rows = _Rows(file, names, block)
+                rows = _Rows(file, head, block)
                 seen = 0
                 for batch in rows:
                     fresh = batch.slice(max(0, min(batch.num_rows, done - seen)))
@@ -170,13 +220,13 @@ class Csv(Format):
     ) -> None:
         """The header and the kept rows."""
         file = split.file
-        names, delimiter = _header(file)[0], _delimiter(file)
+        head = _header(file)
         added = notes.column_names if notes is not None else []
-        refuse_clash(file, names, added)
+        refuse_clash(file, head.names, added)
         at = 0
         with create(target, file.compression) as out:
-            header = [pa.array([name.encode()], pa.large_binary()) for name in [*names, *added]]
-            out.write(_rows(header, delimiter))
+            header = [pa.array([name.encode()], pa.large_binary()) for name in [*head.names, *added]]
+            out.write((_BOM if head.bom else b"") + _rows(header, head))
             for batch, _ in self._batches(split, problems):
                 columns = list(batch.columns)
                 if notes is not None:
@@ -184,7 +234,7 @@ class Csv(Format):
                     columns += [_as_values(part.column(name)) for name in added]
                 mask = pa.array(keep[at : at + batch.num_rows])
                 at += batch.num_rows
-                out.write(_rows([column.filter(mask) for column in columns], delimiter))
+                out.write(_rows([column.filter(mask) for column in columns], head))
 
 
 def _pass_blank_lines(stream: BinaryIO) -> None:
@@ -194,29 +244,36 @@ def _pass_blank_lines(stream: BinaryIO) -> None:
         buffered.read(1)
 
 
-def _header(file: InputFile) -> tuple[list[str], bool]:
-    """The names of the columns, none if the file is empty, and whether anything follows them."""
+def _shown(delimiter: str) -> str:
+    return "tabs" if delimiter == "\t" else repr(delimiter)
+
+
+def _header(file: InputFile) -> _Head:
     with open_plain(file.path, file.compression, file.name) as stream:
         head = stream.read(_LONGEST_HEADER)
         more = bool(stream.read(1))
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{file.name}: this is UTF-16, not UTF-8. Convert it first: iconv -f UTF-16 -t UTF-8")
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip("\r\n")
+    bom = head.startswith(_BOM)
+    text = head.removeprefix(_BOM).decode("utf-8", "replace").lstrip("\r\n")
     if not text:
-        return [], False
+        return _Head([], followed=False, bom=bom)
+    delimiter, line_end = _dialect(text)
+    if _named_tabs(file):
+        delimiter = "\t"
     try:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(file))
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         names = next(rows)
     except csv.Error as error:
-        raise InputError(f"{file.name}: its header cannot be read ({error}).") from error
+        raise InputError(f"{place(file)}: its header cannot be read ({error}).") from error
     try:
         followed = more or any(rows)
     except csv.Error:  # a long text
         followed = True
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
-        raise InputError(f"{file.name}: the header names the column {doubled[0]!r} twice. Rename one of them.")
-    return names, followed
+        raise InputError(f"{place(file)}: the header names the column {doubled[0]!r} twice. Rename one of them.")
+    return _Head(names, followed, delimiter, bom, line_end)
 
 
 def _report_wrong(file: InputFile, problems: Problems, wrong: dict[int, str]) -> None:
@@ -281,14 +338,15 @@ def _as_values(column: pa.ChunkedArray) -> pa.Array:
     return array.fill_null("").cast(pa.large_binary())
 
 
-def _rows(columns: list[pa.Array], delimiter: str) -> bytes:
+def _rows(columns: list[pa.Array], head: _Head) -> bytes:
     """Rows as they are written, values in quotes where they must be."""
     if not columns or not len(columns[0]):
         return b""
-    values = [_quoted(column, delimiter, alone=len(columns) == 1) for column in columns]
-    separator = pa.scalar(delimiter.encode(), pa.large_binary())
+    values = [_quoted(column, head.delimiter, alone=len(columns) == 1) for column in columns]
+    separator = pa.scalar(head.delimiter.encode(), pa.large_binary())
     rows = pc.binary_join_element_wise(*values, separator) if len(values) > 1 else values[0]
-    ended = pc.binary_join_element_wise(rows, pa.scalar(b"\n", pa.large_binary()), pa.scalar(b"", pa.large_binary()))
+    end, nothing = pa.scalar(head.line_end, pa.large_binary()), pa.scalar(b"", pa.large_binary())
+    ended = pc.binary_join_element_wise(rows, end, nothing)
     _, offsets, data = ended.buffers()
     bounds = np.frombuffer(offsets, dtype=np.int64)
     return bytes(memoryview(data)[bounds[ended.offset] : bounds[ended.offset + len(ended)]])

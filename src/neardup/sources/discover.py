@@ -6,14 +6,18 @@ those of a folder are one input file with many members.
 Names are relative to what was given: to the folder, or to the part of a glob before its first wildcard. Where
 two inputs would get the same name, both are prefixed with the name of the folder they were found in. Names that are
 not UTF-8 are shown as `files.printable` says; paths and members stay as they are stored.
+
+The results of an earlier run that lie in an input folder are no input: what was kept would be found twice.
 """
 
 import os
 import posixpath
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
+from functools import cache
 from glob import has_magic, iglob
 from pathlib import Path
 from typing import Any
@@ -27,6 +31,12 @@ from neardup.sources.formats import FORMATS, SUFFIXES, named, told_by
 from neardup.sources.stamps import far_stamp, local_stamp, members_stamp, tells_changes
 from neardup.sources.warc import refuse_arc
 
+EARLIER = "results of an earlier run"
+"""What folders with such are counted as, among what was passed over."""
+
+_RESULTS = frozenset({"run.json", "removed.parquet", "groups.parquet"})
+_PLAN = re.compile(rb'\s*\{\s*"recipe"')
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -34,7 +44,7 @@ class Inputs:
 
     files: tuple[InputFile, ...]
     passed_over: dict[str, int] = field(default_factory=dict)
-    """Files in folders whose suffix no format knows: suffix ("" for none) → how many."""
+    """Files in folders whose suffix no format knows: suffix ("" for none) → how many. `EARLIER` → how many folders."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +72,20 @@ def discover(inputs: Sequence[str | Path], *, format: str | None = None) -> Inpu
     if not inputs:
         raise UsageError("no input given: name files, folders, globs or URLs")
     found: list[_Found] = []
+    earlier: set[str] = set()
     for given in inputs:
         place = os.fspath(given)
-        met = _remote(place) if is_remote(place) else _local(place)
+        results: set[str] = set()
+        met = _remote(place, results) if is_remote(place) else _local(place, results)
+        if not met and results:
+            raise InputError(
+                f"{place}: there is nothing but results of an earlier run ({_some(results)}), which are passed over. "
+                "To read what was kept then, name the folder kept in it."
+            )
         if not met:
             raise InputError(f"{place}: {'no file fits' if has_magic(place) else 'there are no files in it'}.")
         found += met
+        earlier |= results
     passed_over: Counter[str] = Counter()
     known: list[tuple[_Found, str]] = []
     for file in found:
@@ -82,30 +100,77 @@ def discover(inputs: Sequence[str | Path], *, format: str | None = None) -> Inpu
             f"{', '.join(map(str, inputs))}: no input found among {passed_over.total():,} files "
             f"({_counted(passed_over)}). {_known_suffixes()}"
         )
-    return Inputs(tuple(_distinct(_assembled(known))), dict(passed_over.most_common()))
+    counted = dict(passed_over.most_common())
+    return Inputs(tuple(_distinct(_assembled(known))), counted | ({EARLIER: len(earlier)} if earlier else {}))
 
 
-def _local(place: str) -> list[_Found]:
+def _some(folders: set[str]) -> str:
+    shown = [printable(folder) for folder in sorted(folders)]
+    return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
+
+
+def _holds_results(folder: str) -> bool:
+    """Whether a run wrote its results here, or began to: the files that each run leaves, or its plan."""
+    if all(os.path.isfile(os.path.join(folder, name)) for name in _RESULTS):
+        return True
+    plan = os.path.join(folder, "work", "plan.json")
+    if not os.path.isfile(plan):
+        return False
+    if os.path.isdir(os.path.join(folder, "kept")):
+        return True
+    try:
+        with open(plan, "rb") as file:
+            return _PLAN.match(file.read(64)) is not None
+    except OSError:
+        return False
+
+
+def _refuse_results(folder: str) -> InputError:
+    kept = f"{folder.rstrip('/' + os.sep)}/kept"
+    return InputError(f"{folder}: holds the results of an earlier run; name its folder kept ({kept}).")
+
+
+def _local(place: str, earlier: set[str]) -> list[_Found]:
+    """The files there. Folders with results of earlier runs are passed over and noted in `earlier`."""
     if os.path.isdir(place):
-        return _walk(place, place)
+        if _holds_results(place):
+            raise _refuse_results(place)
+        return _walk(place, place, earlier)
     if os.path.exists(place):
         return [_stat(place, os.path.dirname(place), asked_for=True)]
     if not has_magic(place):
         raise InputError(f"{place}: there is no such file or folder.{_near(place)}")
     base = _before_wildcards(place)
+    asks_for_kept = "kept" in place.replace(os.sep, "/").split("/")
+    results = cache(_holds_results)
     met: list[_Found] = []
     for path in sorted(iglob(place, recursive=True)):
-        if os.path.isdir(path):
+        run = next((folder for folder in _between(base, path) if results(folder)), None)
+        if run is not None and not (asks_for_kept and _between(run, path)[1:2] == [os.path.join(run, "kept")]):
+            earlier.add(os.path.realpath(run))
+        elif os.path.isdir(path):
             # `**` itself walks through folders; other wildcards mean the folders that they fit.
-            met += [] if "**" in place else _walk(path, base)
+            met += [] if "**" in place else _walk(path, base, earlier)
         else:
             met.append(_stat(path, base))
     return met
 
 
-def _walk(folder: str, base: str) -> list[_Found]:
+def _between(base: str, path: str) -> list[str]:
+    """The folders from `base` down to `path`, which is one of them if it is a folder."""
+    folders = [base]
+    for part in os.path.relpath(path, base or ".").split(os.sep):
+        folders.append(os.path.join(folders[-1], part))
+    return folders
+
+
+def _walk(folder: str, base: str, earlier: set[str]) -> list[_Found]:
     met: list[_Found] = []
     for parent, folders, names in os.walk(folder):
+        if _holds_results(parent):
+            earlier.add(os.path.realpath(parent))
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         met += [_stat(os.path.join(parent, name), base) for name in names if not name.startswith(".")]
     return sorted(met, key=lambda file: file.name)
@@ -135,7 +200,7 @@ def _near(place: str) -> str:
     return f" In {folder} there are {', '.join(beside)}." if 0 < len(beside) <= 10 else ""
 
 
-def _remote(place: str) -> list[_Found]:
+def _remote(place: str, earlier: set[str]) -> list[_Found]:
     filesystem_, path = filesystem(place)
     far: Any = filesystem_
     try:
@@ -153,8 +218,22 @@ def _remote(place: str) -> list[_Found]:
     except Exception as error:  # each protocol raises its own package's errors
         raise InputError(f"{place}: cannot be read ({type(error).__name__}: {error}).") from error
     files = [(where, info) for where, info in sorted(listed.items()) if info.get("type", "file") == "file"]
+    runs = () if has_magic(_without_query(path)) else _runs_among(where for where, _ in files)
+    if base in runs:
+        raise _refuse_results(place)
+    earlier.update(runs)
+    files = [(where, info) for where, info in files if not where.startswith(tuple(f"{run}/" for run in runs))]
     met = [_far(far, _told(far, where, info), where, base) for where, info in files]
     return [file for file in met if not any(part.startswith(".") for part in file.name.split("/"))]
+
+
+def _runs_among(paths: Iterable[str]) -> list[str]:
+    """The folders far away that have results of an earlier run in them, told by all that is there."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        folder, name = posixpath.split(path)
+        names[folder].add(name)
+    return [folder for folder, inside in names.items() if inside >= _RESULTS]
 
 
 def _without_query(place: str) -> str:

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from neardup.errors import InputError, UsageError
 from neardup.sources.base import Fields, Format, InputFile
 from neardup.sources.formats import format_of
+from neardup.sources.tabular import place
 
 TEXT_NAMES = (
     "text", "content", "contents", "body", "raw_content", "document", "article", "page_content", "full_text",
@@ -63,7 +64,7 @@ def choose(
     chosen_id = _named(id, ID_NAMES, kinds, ("text", "number"), but=chosen_text)
     chosen_url = _named(url, URL_NAMES, kinds, ("text",), but=chosen_text)
     fields = Fields(chosen_text, chosen_id, chosen_url, columns, html=chosen_text.lower() in HTML_NAMES)
-    return fields, _said(file, fields, text_given=text is not None, id_given=id is not None)
+    return fields, format.guessed(file) + _said(file, fields, text_given=text is not None, id_given=id is not None)
 
 
 def _said(file: InputFile, fields: Fields, *, text_given: bool, id_given: bool) -> list[str]:
@@ -95,9 +96,9 @@ def _untabular(
     """
     kinds = format.columns(file)
     if text is not None:
-        raise UsageError(f"{file.name}: {format.name} files have no columns; leave --text-field away")
+        raise UsageError(f"{place(file)}: {format.name} files have no columns; leave --text-field away")
     if id not in (None, NONE, *kinds):
-        raise UsageError(f"{file.name}: {format.name} files name their documents themselves; leave --id-field away")
+        raise UsageError(f"{place(file)}: {format.name} files name their documents themselves; leave --id-field away")
     for column in columns:
         if column not in kinds:
             raise UsageError(_missing(file, column, None, kinds))
@@ -117,9 +118,9 @@ def _guess_text(file: InputFile, kinds: dict[str, str]) -> str:
     if len(left) == 1:
         return left[0]
     raise InputError(
-        f"{file.name}: which column is the text? There are {_listed(kinds)}. Choose with --text-field."
+        f"{place(file)}: which column is the text? There are {_listed(kinds)}. Choose with --text-field."
         if readable
-        else f"{file.name}: no column holds text. There are {_listed(kinds)}."
+        else f"{place(file)}: no column holds text. There are {_listed(kinds)}."
     )
 
 
@@ -136,7 +137,7 @@ def _missing(file: InputFile, asked: str, option: str | None, kinds: dict[str, s
     close = get_close_matches(asked, kinds, n=1) or [k for k in kinds if k.lower() == asked.lower()]
     hint = f" Did you mean {close[0]!r}?" if close else ""
     where = f" ({option})" if option else ""
-    return f"{file.name}: there is no column {asked!r}{where}.{hint} There are {_listed(kinds)}."
+    return f"{place(file)}: there is no column {asked!r}{where}.{hint} There are {_listed(kinds)}."
 
 
 def _listed(kinds: dict[str, str]) -> str:

@@ -1,9 +1,11 @@
-"""Documents in memory: a table of pyarrow, Polars, pandas, DuckDB or Hugging Face, or a list of texts or of
-dicts.
+"""Documents in memory: a table or a column of pyarrow, Polars, pandas, DuckDB or Hugging Face, or a list of texts
+or of dicts.
 
 Whatever speaks Arrow's C stream is taken without a copy. What is kept is written as Parquet.
 """
 
+import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -93,7 +95,7 @@ class MemoryFile(InputFile):
 
 
 def from_object(data: object, *, name: str = "table") -> MemoryFile:
-    """An input file that stands for a table, a list of texts or a list of dicts.
+    """An input file that stands for a table, a column or a list of texts, or a list of dicts.
 
     Texts get a column "text". Ids, where there is no column for them, are `name:row`.
     """
@@ -104,32 +106,82 @@ def from_object(data: object, *, name: str = "table") -> MemoryFile:
     return MemoryFile(path="", name=name, format=InMemory.name, size=table.nbytes, source=InMemory(table))
 
 
+def _streamed(data: object) -> pa.Table:
+    try:
+        return pa.RecordBatchReader.from_stream(data).read_all()
+    except (pa.ArrowException, ValueError) as error:  # pandas' doubled names are a ValueError
+        raise InputError(_unfit(error)) from error
+
+
+def _unfit(error: Exception) -> str:
+    """What is wrong with a table that cannot be taken over, from what pyarrow says of it."""
+    reason = str(error.args[0]) if error.args else type(error).__name__
+    said = re.search(r"for column (.+) with type", " ".join(map(str, error.args[1:])))
+    if said is None:
+        return f"the documents cannot be taken as a table ({reason})."
+    return (
+        f"the values of the column {said[1]!r} are not all of one type ({reason}). Make them so, for example with "
+        ".astype(str), or leave the column out."
+    )
+
+
 def _as_table(data: object) -> pa.Table:
     if isinstance(data, pa.Table):
         return _without_views(data)
     if isinstance(data, pa.RecordBatch):
         return _without_views(pa.Table.from_batches([data]))
+    if isinstance(data, pa.Array | pa.ChunkedArray):
+        return _from_column(data)
     if isinstance(data, str | bytes | Mapping):
         raise UsageError(f"expected many documents, got one {type(data).__name__}; put it in a list")
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):  # a lazy Polars frame
         data = data.collect()
+    if hasattr(data, "to_frame") and hasattr(data, "dtype"):  # a Series of pandas or Polars
+        return _from_column(data.to_arrow() if hasattr(data, "to_arrow") else _from_pandas(data))
     if hasattr(data, "with_format") and hasattr(data, "select"):  # a Hugging Face dataset, with its row selection
         data = data.with_format("arrow")[:]
         if isinstance(data, pa.Table):
             return _without_views(data)
     if hasattr(data, "__arrow_c_stream__"):
-        table = pa.RecordBatchReader.from_stream(data).read_all()
-        return _without_views(_without_index(table))
-    for method in ("fetch_arrow_table", "to_arrow_table", "to_arrow"):
+        return _without_views(_without_index(_streamed(data)))
+    for method in ("to_arrow_table", "fetch_arrow_table", "to_arrow"):
         if hasattr(data, method):
-            table = getattr(data, method)()
-            return _without_views(table if isinstance(table, pa.Table) else pa.table(table))
+            return _without_views(_called(data, method))
     if isinstance(data, Iterable):
         return _from_iterable(data)
     raise UsageError(
         f"cannot read documents from {type(data).__name__}: give a table that speaks Arrow (pyarrow, Polars, "
         "pandas, DuckDB, datasets), a list of texts, or a list of dicts"
     )
+
+
+def _from_pandas(series: Any) -> pa.Array | pa.ChunkedArray:
+    try:
+        return pa.Array.from_pandas(series)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"the values of the Series are not all texts ({error}). Make them so, for example with .astype(str)."
+        ) from error
+
+
+def _from_column(column: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """A column of texts; one of structs is a table."""
+    if pa.types.is_struct(column.type):
+        return _without_views(pa.Table.from_struct_array(column))
+    if column_kind(column.type) not in ("text", "bytes"):
+        raise UsageError(f"cannot read documents from a column of {column.type}: give texts")
+    return _without_views(pa.table({"text": column}))
+
+
+def _called(data: object, method: str) -> pa.Table:
+    """What DuckDB's `con.execute(…)` and others that do not speak Arrow's C stream hand over when they are asked."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that there are faster ways than the one the caller chose
+            table = getattr(data, method)()
+    except Exception as error:  # each package raises its own
+        raise InputError(f"{type(data).__name__} hands over no table ({error}). Has a query been run?") from error
+    return table if isinstance(table, pa.Table) else pa.table(table)
 
 
 def _from_iterable(data: Iterable[Any]) -> pa.Table:
@@ -149,10 +201,20 @@ def _from_iterable(data: Iterable[Any]) -> pa.Table:
         if isinstance(first, Mapping):
             rows = list(items)
             names = dict.fromkeys(key for row in rows for key in row)
-            return pa.table({key: pa.array([row.get(key) for row in rows]) for key in names})
+            return pa.table({key: _values(key, rows) for key in names})
     except (pa.ArrowException, TypeError, AttributeError, UnicodeEncodeError) as error:
         raise InputError(f"the documents do not fit together in one table: {error}") from error
     raise UsageError(f"cannot read documents from a list of {type(first).__name__}: give texts or dicts")
+
+
+def _values(key: Any, rows: list[Any]) -> pa.Array:
+    values = [row.get(key) for row in rows]
+    try:
+        return pa.array(values)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"the documents do not fit together in one table: the values of {key!r} are not all of one type ({error})."
+        ) from error
 
 
 def _without_index(table: pa.Table) -> pa.Table:

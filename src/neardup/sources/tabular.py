@@ -8,6 +8,15 @@ import pyarrow.compute as pc
 
 from neardup.errors import InputError, UsageError
 from neardup.sources.base import InputFile, Problems
+from neardup.sources.files import is_web, printable
+from neardup.sources.stamps import BY_CONTENT
+
+
+def place(file: InputFile) -> str:
+    """Where the user finds the file: its path as it was given, its name where it has none of the user's."""
+    if not file.path or file.stamp.startswith(BY_CONTENT):
+        return file.name
+    return printable(file.path.partition("?")[0] if is_web(file.path) else file.path)
 
 
 def column_kind(kind: pa.DataType) -> str:
@@ -46,7 +55,7 @@ def id_column(column: pa.Array, file: InputFile, first: int, problems: Problems)
     try:
         ids = column.cast(pa.string())
     except pa.ArrowException as error:  # bytes that are not UTF-8, lists, …
-        raise InputError(f"{file.name}: the column {file.fields.id!r} cannot be taken as ids ({error}).") from error
+        raise InputError(f"{place(file)}: the column {file.fields.id!r} cannot be taken as ids ({error}).") from error
     if not ids.null_count:
         return ids
     for at in pc.indices_nonzero(ids.is_null()).to_pylist():
@@ -59,7 +68,7 @@ def refuse_clash(file: InputFile, columns: Collection[str], notes: Iterable[str]
     """Notes must not have the name of a column that is there."""
     for name in notes:
         if name in columns:
-            raise clash(file.name, "column", name)
+            raise clash(place(file), "column", name)
 
 
 def clash(where: str, what: str, name: str) -> UsageError:

@@ -8,8 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.sources.base import Documents
-from neardup.text.extract import visible_text
-from neardup.text.settings import TextSettings
+from neardup.text.workers import PageExtractor
 
 
 @dataclass(frozen=True)
@@ -44,19 +43,20 @@ def without(texts: pa.Array, which: NDArray[np.bool_]) -> pa.Array:
     return pc.if_else(pa.array(which), pa.scalar(b"", texts.type), texts)
 
 
-def readable(documents: Documents, settings: TextSettings, html: bool) -> TextBatch:
-    """The documents' text: as stored, or extracted where it is HTML."""
+def readable(documents: Documents, html: bool, extract: PageExtractor) -> tuple[TextBatch, NDArray[np.bool_]]:
+    """The documents' text, as stored or extracted where it is HTML; and which pages could not be extracted."""
     marked = documents.html if documents.html is not None else np.full(len(documents), html)
+    failed = np.zeros(len(documents), bool)
     if not marked.any():
-        return text_batch(documents.text)
-    main = settings.extract == "main"
+        return text_batch(documents.text), failed
     charsets = documents.charset or [None] * len(documents)
-    texts: list[bytes | None] = []
-    for stored, is_html, charset in zip(documents.text, marked, charsets, strict=True):
-        page = stored.as_py()
-        if page is None or not is_html:
-            texts.append(page)
-            continue
-        page = page.encode() if isinstance(page, str) else page
-        texts.append(visible_text(page, charset=charset, main=main).encode("utf-8", "replace"))
-    return text_batch(pa.array(texts, pa.large_binary()))
+    texts: list[bytes | None] = [_bytes(stored.as_py()) for stored in documents.text]
+    places = [i for i in np.flatnonzero(marked).tolist() if texts[i] is not None]
+    for i, text in zip(places, extract([(texts[i] or b"", charsets[i]) for i in places]), strict=True):
+        failed[i] = text is None
+        texts[i] = (text or "").encode("utf-8", "replace")
+    return text_batch(pa.array(texts, pa.large_binary())), failed
+
+
+def _bytes(text: str | bytes | None) -> bytes | None:
+    return text.encode() if isinstance(text, str) else text
