@@ -117,7 +117,7 @@ def dedup(
     if not compiled_before():
         steps.say("Compiling the kernels, once on this machine: about 15 seconds.")
 
-    engine = LocalEngine(recipe, splits, folder, steps, threads or os.cpu_count() or 1)
+    engine = LocalEngine(recipe, splits, folder, steps, threads or _cores())
     collection, problems = engine.sketch(rules)
     compared = _compared(collection, splits, rules, problems)
 
@@ -147,6 +147,11 @@ def dedup(
         decision = decide(collection, compared, recipe, meter, begin, remark)
     folder.shingles.unlink(missing_ok=True)
     return Result(engine, collection, decision, problems, rules, list(dict.fromkeys(said)))
+
+
+def _cores() -> int:
+    """How many cores this process may use: fewer than there are, in a container."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _inputs(source: Any, format: str | None, work: Work, said: list[str]) -> list[InputFile]:
