@@ -18,7 +18,7 @@ from neardup.errors import RecipeError
 from neardup.shingles import ShingleSettings
 from neardup.sketches.minhash import MinHashSettings
 from neardup.text.settings import TextSettings
-from neardup.verify.settings import VerifySettings
+from neardup.verify.settings import Method, VerifySettings
 
 FORMAT = 1
 """Raised whenever the same settings would give other sketches: it is part of every recipe's id."""
@@ -52,7 +52,7 @@ class Recipe:
         seed: int = 1,
         text: TextSettings | None = None,
         shingles: ShingleSettings | None = None,
-        verify: str = "exact",
+        verify: Method = "exact",
         clusters: ClusterSettings | None = None,
     ) -> "Recipe":
         """The recipe whose sketch finds pairs at the threshold with this recall."""
@@ -61,7 +61,7 @@ class Recipe:
             text=text or TextSettings(),
             shingles=shingles or ShingleSettings(),
             sketch=MinHashSettings(chosen.k, chosen.s, seed),
-            verify=VerifySettings(verify, threshold, recall),  # type: ignore[arg-type]
+            verify=VerifySettings(verify, threshold, recall),
             clusters=clusters or ClusterSettings(),
         )
 
