@@ -201,8 +201,6 @@ def test_interrupting_is_not_a_crash(tmp_path):
     import signal
     import time
 
-    (tmp_path / "fifo").mkdir()
-    os.mkfifo(tmp_path / "in.jsonl")
     process = subprocess.Popen(
         [sys.executable, "-m", "neardup", "dedup", "-", "-o", str(tmp_path / "out")],
         stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

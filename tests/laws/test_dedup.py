@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import neardup
-from neardup.sources import base
 from tests.corpus import documents
 from tests.naive import groups as naive_groups
 from tests.naive import text as naive
@@ -98,7 +97,6 @@ def test_recall_at_the_threshold(exact):
 def test_threads_splits_and_batches_do_not_matter(rows, tmp_path, monkeypatch, threads, split, batch):
     expected = neardup.dedup(table(rows), threshold=THRESHOLD, keep="longest")
     monkeypatch.setattr("neardup.sources.table.BATCH_BYTES", batch)
-    splits = base.Format.splits
     from neardup.sources.table import InMemory
 
     whole = InMemory.splits
@@ -107,7 +105,6 @@ def test_threads_splits_and_batches_do_not_matter(rows, tmp_path, monkeypatch, t
     assert result.removed.equals(expected.removed)
     assert result.groups.equals(expected.groups)
     assert result.kept.equals(expected.kept)
-    assert splits is base.Format.splits
 
 
 @pytest.mark.parametrize("keep", ["longest", "shortest", "max:score", "min:score,longest", "prefer:source=b,c"])
@@ -182,7 +179,7 @@ def test_a_policy_that_may_surprise_is_remarked_on():
 def test_a_word_a_million_times_and_a_long_document():
     rows = {"text": ["spam " * 1_000_000, "spam " * 999_999, "x " + "spam " * 1_000_000]}
     result = neardup.dedup(pa.table(rows), threshold=0.5)
-    assert [r["relation"] for r in result.removed.to_pylist()] == ["near", "contains"] or result.counts["removed"] == 2
+    assert [r["relation"] for r in result.removed.to_pylist()] == ["near", "contains"]
     multiset = neardup.dedup(pa.table(rows), threshold=0.5, repeats=True)
     assert multiset.counts["removed"] == 2
     assert multiset.removed["resemblance"][0].as_py() == pytest.approx(999_995 / 999_996)

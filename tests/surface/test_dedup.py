@@ -42,9 +42,11 @@ def test_jsonl_from_outside(pages, tmp_path):
     assert [s["name"] for s in facts["steps"]] == ["sketch", "candidates", "order", "verify", "decide", "write"]
     told = run("explain", tmp_path / "out", removed[0]["id"])
     assert removed[0]["kept_id"] in told.stdout
-    nobody = run("explain", tmp_path / "out", "nobody")
-    assert nobody.returncode == 1
-    assert "there is no document 'nobody'" in nobody.stderr
+    for form in ((), ("--json",)):
+        nobody = run("explain", tmp_path / "out", "nobody", *form)
+        assert nobody.returncode == 1
+        assert "there is no document 'nobody'" in nobody.stderr
+        assert nobody.stdout == ""
     again = run("explain", tmp_path / "out", removed[0]["id"], "--json")
     assert json.loads(again.stdout)["kept_id"] == removed[0]["kept_id"]
 
@@ -194,7 +196,6 @@ def test_another_recipe_on_the_same_folder_is_refused(tmp_path):
     assert "is not empty" in foreign.stderr
     assert run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "full", "--fresh").returncode == 1
     assert (tmp_path / "full/important.txt").read_text() == "mine"
-    (out / "kept/letters.txt").write_text("mine")
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"id": "a", "text": "x y z"}\n{"id": "a"\n')
     assert run("dedup", broken, "-o", tmp_path / "b", "-q").returncode == 1

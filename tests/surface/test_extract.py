@@ -73,8 +73,6 @@ def test_workers_give_the_same_texts_and_survive_a_page_that_kills_them(monkeypa
     assert there(pages) == here(pages)
     assert there(pages) == here(pages)
 
-    start = workers._start
-
     def fragile():
         code = (
             "import os, neardup.text.workers as w\n"
@@ -89,7 +87,16 @@ def test_workers_give_the_same_texts_and_survive_a_page_that_kills_them(monkeypa
     texts = PageExtractor(main=False, workers=1)(poisoned)
     assert texts[3] is None
     assert texts[:3] + texts[4:] == here(pages)
-    assert start is not fragile
+
+
+def test_a_page_that_the_parser_gives_up_has_no_text(monkeypatch):
+    def refuse(page, **_settings):
+        if b"odd" in page:
+            raise ValueError("unknown reasons")
+        return "text"
+
+    monkeypatch.setattr(workers, "visible_text", refuse)
+    assert PageExtractor(main=False)([(b"fine", None), (b"odd", None)]) == ["text", None]
 
 
 def test_extraction_in_workers_gives_the_same_answer(tmp_path, monkeypatch):

@@ -20,9 +20,12 @@ def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
     if not (out / "removed.parquet").exists():
         raise InputError(f"{out} holds no finished run: there is no removed.parquet in it.")
     removed, groups = pq.read_table(out / "removed.parquet"), pq.read_table(out / "groups.parquet")
+    present = _present(out, ids)
     for name in ids:
         row = removed.filter(pc.field("id") == name).to_pylist()
         member = groups.filter(pc.field("id") == name).to_pylist()
+        if present is not None and name not in present:
+            raise InputError(f"there is no document {name!r} in {out}.")
         group = groups.filter(pc.field("group") == member[0]["group"])["id"].to_pylist() if member else [name]
         if as_json:
             facts = {"id": name, "kept": not row, **(row[0] if row else {}), "group": group}
@@ -36,15 +39,14 @@ def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
             )
         elif member:
             click.echo(f"{name}: kept, stands for {len(group) - 1}: {', '.join(g for g in group if g != name)}")
-        elif _known(out, name) is False:
-            raise InputError(f"there is no document {name!r} in {out}.")
         else:
-            sure = "" if _known(out, name) else ", if it is in the collection at all"
+            sure = "" if present is not None else ", if it is in the collection at all"
             click.echo(f"{name}: kept, and in no group{sure}.")
 
 
-def _known(out: Path, name: str) -> bool | None:
-    """Whether there was such a document; None where the work folder is gone and nobody can tell."""
+def _present(out: Path, ids: tuple[str, ...]) -> set[str] | None:
+    """Which of these documents there are; None where the work folder is gone and nobody can tell."""
+    import numpy as np
     import pyarrow as pa
 
     from neardup.sketches.artefact import Collection, hash_ids
@@ -52,4 +54,5 @@ def _known(out: Path, name: str) -> bool | None:
     paths = sorted((out / "work" / "sketches").glob("*.arrow"))
     if not paths:
         return None
-    return bool((Collection(paths).numbers("id_hash") == hash_ids(pa.array([name], pa.string()))[0]).any())
+    there = np.isin(hash_ids(pa.array(ids, pa.string())), Collection(paths).numbers("id_hash"))
+    return {name for name, known in zip(ids, there, strict=True) if known}

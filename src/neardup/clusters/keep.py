@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.errors import InputError, RecipeError
+from neardup.errors import RecipeError
 
 _RULE = re.compile(r"(first|last|longest|shortest)$|(max|min):(.+)$|(prefer):([^=]+)=(.*)$")
 
@@ -113,17 +113,12 @@ def keep_order(
                 place = pc.index_in(values.cast(pa.string()), pa.array(rule.values, pa.string()))
                 by(pc.fill_null(place, len(rule.values)), "ascending")
             else:
-                by(_comparable(values, rule.column), "descending" if rule.kind == "max" else "ascending")
+                by(_without_nan(values), "descending" if rule.kind == "max" else "ascending")
     if ids is not None:
         by(ids, "ascending")
     return np.asarray(pc.sort_indices(pa.table(table), sort_keys=keys)).astype(np.int64)
 
 
-def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
-    """Numbers, dates, truth values and strings have an order; lists and objects have none."""
-    kind = values.type
-    if pa.types.is_nested(kind):
-        raise InputError(f"keep: column {column!r} holds {kind}, which has no order; choose a number, date or string.")
-    if pa.types.is_floating(kind):
-        return pc.if_else(pc.is_nan(values), None, values)
-    return values
+def _without_nan(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """What is not a number comes last, like what is not there."""
+    return pc.if_else(pc.is_nan(values), None, values) if pa.types.is_floating(values.type) else values

@@ -93,7 +93,9 @@ class LocalEngine:
                 documents = replace(documents, text=without(documents.text, long))
             text, failed = readable(documents, fields.html, self.extract)
             for i in np.flatnonzero(failed).tolist():
-                problems.report(*_place(split, documents, i), "not HTML", "the parser does not survive this page")
+                problems.report(
+                    *_place(split, documents, i), "not HTML", "the parser gives up this page, or dies of it"
+                )
             made = self.minhash.sketch(text)
             made.status[long | failed] = kernel.SKIPPED
             for i in np.flatnonzero(made.status == kernel.INVALID).tolist():

@@ -11,7 +11,7 @@ import sys
 import weakref
 from queue import Empty, LifoQueue
 
-from neardup.text.extract import visible_text
+from neardup.text.extract import require_extractor, visible_text
 
 Pages = list[tuple[bytes, str | None]]
 """Pages with the encoding that the protocol named."""
@@ -28,9 +28,10 @@ class PageExtractor:
         weakref.finalize(self, _end, self._idle)
 
     def __call__(self, pages: Pages) -> list[str | None]:
-        """The text of every page; None for one that kills the parser."""
+        """The text of every page; None for one that the parser gives up or dies of."""
         if not self.workers:
-            return [visible_text(page, charset=charset, main=self.main) for page, charset in pages]
+            return _texts(pages, self.main)
+        require_extractor()
         try:
             worker = self._idle.get_nowait()
         except Empty:
@@ -46,6 +47,16 @@ class PageExtractor:
             return [None] if len(pages) == 1 else [text for page in pages for text in self([page])]
         self._idle.put(worker)
         return texts
+
+
+def _texts(pages: Pages, main: bool) -> list[str | None]:
+    texts: list[str | None] = []
+    for page, charset in pages:
+        try:
+            texts.append(visible_text(page, charset=charset, main=main))
+        except ValueError:  # what the parser says of a page that it gives up
+            texts.append(None)
+    return texts
 
 
 def _start() -> _Process:
@@ -73,8 +84,7 @@ def _work() -> None:
             pages, main = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        texts = [visible_text(page, charset=charset, main=main) for page, charset in pages]
-        pickle.dump(texts, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+        pickle.dump(_texts(pages, main), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
         sys.stdout.buffer.flush()
 
 
