@@ -11,8 +11,9 @@ The path of a document, and where it is written:
     clusters    verified pairs → groups, and which member is kept
     outputs     groups → kept corpus and the evidence for every removal
 
-Around it: recipe (how), engines (where), decide and pipeline (the path itself), result (what comes out), analysis
-(the mathematics), kernels (the compiled loops), cli.
+Around it: recipe (how), recipes (the published systems), engines (where), gather, decide, pipeline and pairing (the
+path itself), evidence and result (what comes out), compare (two documents), analysis (the mathematics), rabin, kernels
+(the compiled loops), cli.
 
     import neardup
     result = neardup.dedup("pages/*.jsonl.gz", threshold=0.8)
@@ -38,18 +39,40 @@ if TYPE_CHECKING:
     from neardup.errors import UsageError as UsageError
     from neardup.errors import WorkError as WorkError
     from neardup.model import Explanation as Explanation
+    from neardup.pairing import Pairs as Pairs
+    from neardup.pairing import pairs as pairs
     from neardup.pipeline import dedup as dedup
     from neardup.recipe import Recipe as Recipe
+    from neardup.recipes import load_recipe as load_recipe
+    from neardup.recipes import recipe_names as recipe_names
     from neardup.result import Result as Result
     from neardup.shingles import ShingleSettings as ShingleSettings
     from neardup.single import resemblance as resemblance
     from neardup.single import sketch as sketch
+    from neardup.sketches.bloom import BloomSettings as BloomSettings
+    from neardup.sketches.both import BySiteSettings as BySiteSettings
+    from neardup.sketches.both import CombinedSettings as CombinedSettings
+    from neardup.sketches.lists import ListSettings as ListSettings
     from neardup.sketches.minhash import MinHashSettings as MinHashSettings
+    from neardup.sketches.samples import BottomSettings as BottomSettings
+    from neardup.sketches.samples import ModSettings as ModSettings
+    from neardup.sketches.simhash import SimHashSettings as SimHashSettings
     from neardup.text.settings import TextSettings as TextSettings
     from neardup.verify.settings import VerifySettings as VerifySettings
 
 # Importing numba and Arrow takes half a second, so each name is loaded when it is first used.
 _HOME = {
+    "BySiteSettings": "neardup.sketches.both",
+    "CombinedSettings": "neardup.sketches.both",
+    "BloomSettings": "neardup.sketches.bloom",
+    "ModSettings": "neardup.sketches.samples",
+    "BottomSettings": "neardup.sketches.samples",
+    "ListSettings": "neardup.sketches.lists",
+    "SimHashSettings": "neardup.sketches.simhash",
+    "load_recipe": "neardup.recipes",
+    "recipe_names": "neardup.recipes",
+    "pairs": "neardup.pairing",
+    "Pairs": "neardup.pairing",
     "ClusterSettings": "neardup.clusters.settings",
     "Explanation": "neardup.model",
     "Filter": "neardup.analysis.filters",

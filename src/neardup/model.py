@@ -1,6 +1,7 @@
 """The names that travel between steps, and the Arrow schema of every artefact that people take home.
 
 REMOVED       OUT/removed.parquet: one row per removed document, with the evidence
+PAIRS         what `pairs` writes: one row per similar pair, the earlier document first
 GROUPS        OUT/groups.parquet: one row per document that has company
 SKIPPED       OUT/skipped.parquet: what could not be read or compared
 NOTES         the columns that --annotate adds
@@ -18,22 +19,41 @@ contains: the other way round; near: similar, and neither."""
 
 RELATIONS: tuple[Relation, ...] = ("identical", "near", "contained", "contains")
 
-Measured = Literal["identity", "exact", "estimate"]
-"""How the numbers were found: same 128-bit identity, the shingle sets themselves, or the sketches."""
+Measured = Literal["identity", "exact", "estimate", "b-similarity", "c-similarity", "lists", "bloom", "containment"]
+"""How the score was found: same 128-bit identity; the resemblance of the shingle sets themselves, or estimated from
+sketches; equal features, equal bits, repetitions with an equal list, matching bits of Bloom filters, or the containment
+estimated from sketches."""
 
-MEASURED: tuple[Measured, ...] = ("identity", "exact", "estimate")
+MEASURED: tuple[Measured, ...] = (
+    "identity", "exact", "estimate", "b-similarity", "c-similarity", "lists", "bloom", "containment"
+)  # fmt: skip
 
 REMOVED = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),
         pa.field("kept_id", pa.string(), nullable=False),
         pa.field("relation", pa.string(), nullable=False),
-        pa.field("resemblance", pa.float64(), nullable=False),
-        pa.field("removed_in_kept", pa.float64(), nullable=False),
-        pa.field("kept_in_removed", pa.float64(), nullable=False),
+        pa.field("resemblance", pa.float64()),
+        pa.field("removed_in_kept", pa.float64()),
+        pa.field("kept_in_removed", pa.float64()),
         pa.field("measured", pa.string(), nullable=False),
+        pa.field("score", pa.float64(), nullable=False),
         pa.field("url", pa.string()),
         pa.field("kept_url", pa.string()),
+    ]
+)
+
+PAIRS = pa.schema(
+    [
+        pa.field("first", pa.string(), nullable=False),
+        pa.field("second", pa.string(), nullable=False),
+        pa.field("score", pa.float64(), nullable=False),
+        pa.field("measured", pa.string(), nullable=False),
+        pa.field("resemblance", pa.float64()),
+        pa.field("first_in_second", pa.float64()),
+        pa.field("second_in_first", pa.float64()),
+        pa.field("first_url", pa.string()),
+        pa.field("second_url", pa.string()),
     ]
 )
 
@@ -79,6 +99,7 @@ class Explanation:
     removed_in_kept: float | None
     kept_in_removed: float | None
     measured: Measured | None
+    score: float | None
     group: tuple[str, ...]
     """The ids of all members of its group, the kept one first."""
 
@@ -89,8 +110,11 @@ class Explanation:
             return f"{self.id} was kept and stands for {len(self.group) - 1} others: {', '.join(self.group[1:6])}" + (
                 " …" if len(self.group) > 6 else ""
             )
+        if self.resemblance is None:
+            return f"{self.id} was removed: {self.relation} to {self.kept_id}, {self.measured} {self.score:g}."
         number = "estimated" if self.measured == "estimate" else "measured"
-        return (
-            f"{self.id} was removed: {self.relation} to {self.kept_id}, {number} resemblance {self.resemblance:.4f} "
-            f"({self.removed_in_kept:.1%} of it is in the kept one, {self.kept_in_removed:.1%} of the kept one in it)."
-        )
+        why = f"{self.id} was removed: {self.relation} to {self.kept_id}, {number} resemblance {self.resemblance:.4f}"
+        if self.removed_in_kept is None or self.kept_in_removed is None:
+            return why + "."
+        inside, around = f"{self.removed_in_kept:.1%}", f"{self.kept_in_removed:.1%}"
+        return f"{why} ({inside} of it is in the kept one, {around} of the kept one in it)."

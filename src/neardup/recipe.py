@@ -16,17 +16,20 @@ from neardup.analysis.filters import PERMUTATIONS, Filter, choose_filter
 from neardup.clusters.settings import ClusterSettings
 from neardup.errors import RecipeError
 from neardup.shingles import ShingleSettings
+from neardup.sketches.base import Sketcher
+from neardup.sketches.both import BySiteSettings, CombinedSettings
+from neardup.sketches.kinds import SketchSettings, kind_of, settings_of, sketcher_for
 from neardup.sketches.minhash import MinHashSettings
 from neardup.text.settings import TextSettings
 from neardup.verify.settings import Method, VerifySettings
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the same settings would give other sketches: it is part of every recipe's id."""
 
 _PARTS = {
     "text": TextSettings,
     "shingles": ShingleSettings,
-    "sketch": MinHashSettings,
+    "sketch": None,
     "verify": VerifySettings,
     "clusters": ClusterSettings,
 }
@@ -38,7 +41,7 @@ class Recipe:
 
     text: TextSettings = TextSettings()
     shingles: ShingleSettings = ShingleSettings()
-    sketch: MinHashSettings = MinHashSettings()
+    sketch: SketchSettings = MinHashSettings()
     verify: VerifySettings = VerifySettings()
     clusters: ClusterSettings = ClusterSettings()
 
@@ -65,20 +68,54 @@ class Recipe:
             clusters=clusters or ClusterSettings(),
         )
 
+    def __post_init__(self) -> None:
+        weight = getattr(self.sketch, "links", 0.0)
+        if (weight > 0.0) != self.text.links:
+            raise RecipeError(
+                f"[sketch] links = {weight}, [text] links = {str(self.text.links).lower()}: a filter over links needs "
+                'kind = "bloom", a weight above 0, and the links of the pages; give all of it or none.'
+            )
+        if self.verify.method == "none" and kind_of(self.sketch) not in ("minhash", "lists"):
+            raise RecipeError(
+                f'verify = "none" takes every candidate for a pair, and those of kind {kind_of(self.sketch)!r} are '
+                'only worth a look; choose "sketch" or "exact".'
+            )
+
+    @cached_property
+    def sketcher(self) -> Sketcher:
+        """What makes its sketches."""
+        return sketcher_for(self.text, self.shingles, self.sketch)
+
+    @property
+    def similar(self) -> float:
+        """The score of the sketches from which on two documents are similar, in their own unit."""
+        own = self.sketcher.comparison.similar
+        return self.verify.threshold if own is None else own
+
+    @property
+    def thresholded(self) -> bool:
+        """Whether verify.threshold has a say: it is a resemblance (or containment), exact or estimated."""
+        return self.verify.method == "exact" or (
+            self.verify.method == "sketch" and self.sketcher.comparison.similar is None
+        )
+
     @cached_property
     def id(self) -> str:
         """16 hexadecimal digits of the settings' SHA-256."""
-        canonical = json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True, separators=(",", ":"))
+        canonical = json.dumps({"format": FORMAT, **self.to_dict()}, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
     @property
-    def filter(self) -> Filter:
-        """The mathematics of the sketch."""
-        return Filter(self.sketch.k, self.sketch.s)
+    def filter(self) -> Filter | None:
+        """The mathematics of the features; None where the sketch has none."""
+        if isinstance(self.sketch, MinHashSettings | CombinedSettings | BySiteSettings):
+            return Filter(self.sketch.k, self.sketch.s, self.sketch.r)
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, a table per step."""
-        return asdict(self)
+        values = asdict(self)
+        return {**values, "sketch": {"kind": kind_of(self.sketch), **values["sketch"]}}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Recipe":
@@ -88,13 +125,25 @@ class Recipe:
             raise RecipeError(f"a recipe has no part {sorted(unknown)[0]!r}; its parts are {', '.join(_PARTS)}.")
         parts = {}
         for name, settings in values.items():
-            kind: Any = _PARTS[name]
-            known = {f.name for f in fields(kind)}
-            if not isinstance(settings, dict) or set(settings) - known:
-                wrong = sorted(set(settings) - known)[0] if isinstance(settings, dict) else settings
-                raise RecipeError(f"[{name}] has no setting {wrong!r}; its settings are {', '.join(sorted(known))}.")
+            if not isinstance(settings, dict):
+                raise RecipeError(f"{name} = {settings!r}: it is a table of settings, [{name}].")
+            settings = dict(settings)
+            kind: Any = _PARTS[name] or settings_of(settings.pop("kind", "minhash"))
+            known = {f.name: f for f in fields(kind)}
+            for key, value in settings.items():
+                if key not in known:
+                    raise RecipeError(f"[{name}] has no setting {key!r}; its settings are {', '.join(sorted(known))}.")
+                settings[key] = _fitting(name, key, value, known[key].default)
             parts[name] = kind(**settings)
         return cls(**parts)
+
+    def changed(self, **settings: Any) -> "Recipe":
+        """The same recipe with other settings, named part_setting: changed(sketch_k=8, verify_threshold=0.9)."""
+        values = self.to_dict()
+        for name, value in settings.items():
+            part, _, key = name.partition("_")
+            values.setdefault(part, {})[key] = value
+        return Recipe.from_dict(values)
 
     def to_toml(self) -> str:
         """As a file that people can read and edit."""
@@ -107,6 +156,21 @@ class Recipe:
     def from_toml(cls, text: str) -> "Recipe":
         """Read such a file."""
         try:
-            return cls.from_dict(tomllib.loads(text))
+            values = tomllib.loads(text)
+            values.pop("about", None)
+            return cls.from_dict(values)
         except (tomllib.TOMLDecodeError, TypeError) as error:
             raise RecipeError(f"this is not a recipe in TOML: {error}") from error
+
+
+def _fitting(part: str, key: str, value: Any, default: Any) -> Any:
+    """A setting has the type of its default; a whole number does for a fraction."""
+    wanted = type(default)
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        raise RecipeError(f"[{part}] {key} = {value!r}: it must be {_KINDS_OF_VALUES[wanted]}, as in {default!r}.")
+    return value
+
+
+_KINDS_OF_VALUES = {int: "a whole number", float: "a number", bool: "true or false", str: "a string in quotes"}

@@ -158,10 +158,11 @@ class Result:
             kept=not gone,
             kept_id=names[0],
             relation=RELATIONS[decision.relation[at]] if gone else None,
-            resemblance=float(decision.resemblance[at]) if gone else None,
-            removed_in_kept=float(decision.removed_in_kept[at]) if gone else None,
-            kept_in_removed=float(decision.kept_in_removed[at]) if gone else None,
+            resemblance=_known(decision.resemblance[at]) if gone else None,
+            removed_in_kept=_known(decision.removed_in_kept[at]) if gone else None,
+            kept_in_removed=_known(decision.kept_in_removed[at]) if gone else None,
             measured=MEASURED[decision.measured[at]] if gone else None,
+            score=float(decision.score[at]) if gone else None,
             group=names,
         )
 
@@ -176,13 +177,7 @@ class Result:
         return {
             "neardup": __version__,
             "recipe": {"id": recipe.id, **recipe.to_dict()},
-            "filter": {
-                "k": recipe.sketch.k,
-                "s": recipe.sketch.s,
-                "permutations": recipe.sketch.permutations,
-                "probability_at_threshold": recipe.filter.probability(recipe.verify.threshold),
-                "curve": [[x, round(p, 6)] for x, p in recipe.filter.curve(41)],
-            },
+            "filter": _filter(recipe),
             "counts": self.counts,
             "inputs": [
                 {"path": f.path, "format": f.format, "bytes": f.size, "fields": asdict(f.fields)} for f in files
@@ -254,6 +249,24 @@ class Result:
         with self._engine.steps.step("write", sum(s.size for s in splits)):
             self._engine.each_split(write)
             self._engine.check_inputs()
+
+
+def _filter(recipe: Recipe) -> dict[str, Any] | None:
+    """The features' curve, where there are any."""
+    if recipe.filter is None:
+        return None
+    return {
+        "k": recipe.filter.k,
+        "s": recipe.filter.s,
+        "r": recipe.filter.r,
+        "permutations": recipe.filter.permutations,
+        "probability_at_threshold": recipe.filter.probability(recipe.verify.threshold) if recipe.thresholded else None,
+        "curve": [[x, round(p, 6)] for x, p in recipe.filter.curve(41)],
+    }
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def _write_slices(path: Path, layout: pa.Schema, tables: Iterator[pa.Table]) -> None:

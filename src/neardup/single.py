@@ -1,12 +1,12 @@
 """Sketches and exact resemblance of texts at hand, without a collection around them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.recipe import Recipe
-from neardup.sketches.minhash import MinHash, Sketches
+from neardup.sketches.base import Sketches
 from neardup.text.batches import text_batch
 from neardup.verify.resemblance import overlap
 
@@ -22,14 +22,11 @@ class Resemblance:
     """The same token sequence."""
 
 
-def _minhash(recipe: Recipe) -> MinHash:
-    return MinHash(recipe.text, recipe.shingles, recipe.sketch)
-
-
 def sketch(texts: pa.Array | list[str], recipe: Recipe | None = None) -> Sketches:
     """The sketches of texts: an Arrow array of strings or bytes, or a list of strings."""
     array = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
-    return _minhash(recipe or Recipe()).sketch(text_batch(array))
+    recipe = recipe or Recipe()
+    return replace(recipe.sketcher.sketch(text_batch(array)), recipe=recipe.id)
 
 
 def resemblance(first: str, second: str, recipe: Recipe | None = None) -> Resemblance:
@@ -38,7 +35,7 @@ def resemblance(first: str, second: str, recipe: Recipe | None = None) -> Resemb
     >>> resemblance("a rose is a rose is a rose", "A ROSE, is a rose — is a rose!").resemblance
     1.0
     """
-    minhash = _minhash(recipe or Recipe())
+    minhash = (recipe or Recipe()).sketcher
     batch = text_batch(pa.array([first, second], pa.large_string()))
     identities = minhash.sketch(batch).identities
     sets, sizes = minhash.shingle_sets(batch, np.arange(2))

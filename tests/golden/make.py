@@ -25,6 +25,7 @@ RECIPES = {
     "lines": neardup.Recipe.for_threshold(
         0.7, text=neardup.TextSettings("lines"), shingles=neardup.ShingleSettings(1), seed=42
     ),
+    **{f"recipe {name}": neardup.load_recipe(name) for name in neardup.recipe_names()},
 }
 FILE = Path(__file__).with_name("golden.json")
 
@@ -33,12 +34,16 @@ def vectors() -> dict:
     answer = {}
     for name, recipe in RECIPES.items():
         made = neardup.sketch(TEXTS, recipe)
+        rows = made.words.tolist()
+        if made.ragged is not None:
+            values, offsets = made.ragged
+            rows = [values[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
         answer[name] = {
             "id": recipe.id,
             "tokens": made.tokens.tolist(),
             "identities": [f"{a:016x}{b:016x}" for a, b in made.identities.tolist()],
-            "first_keys": [f"{k[0]:016x}" for k in made.keys.tolist()],
-            "last_keys": [f"{k[-1]:016x}" for k in made.keys.tolist()],
+            "first_words": [f"{row[0]:016x}" if row else None for row in rows],
+            "last_words": [f"{row[-1]:016x}" if row else None for row in rows],
             "samples": [s[:8].tobytes().hex() for s in made.samples],
         }
     return answer

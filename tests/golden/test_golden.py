@@ -19,17 +19,46 @@ def test_toml_and_back(recipe):
     assert again.id == recipe.id
 
 
-def test_every_setting_is_in_the_id():
-    default = neardup.Recipe().to_dict()
-    ids = {neardup.Recipe().id}
-    others = {
-        "tokens": "chars", "extract": "main", "width": 6, "repeats": True, "k": 21, "s": 8, "seed": 2,
-        "method": "sketch", "threshold": 0.81, "recall": 0.98, "keep": "longest", "crowd": 7,
-    }  # fmt: skip
-    settings = [(part, key) for part, values in default.items() for key in values]
+OTHERS = {
+    "tokens": "chars", "extract": "main", "width": 6, "repeats": True, "fingerprint": "mixed", "k": 7, "s": 8, "r": 3,
+    "samples": True, "seed": 2, "threshold": 0.81, "recall": 0.98, "keep": "longest", "crowd": 7,
+    "bits": 768, "similar": 300, "pieces": 24, "of": "shingles", "weight": "log", "same": 301, "different": 302,
+    "sites": "public-suffix", "lists": 5, "repetitions": 2, "ordered": False, "m": 50, "n": 50, "measure": "containment",
+    "chunk": 512, "longest": 70000, "window": 32, "grow": False, "hashes": 4,
+}  # fmt: skip
+TOGETHER = {
+    "method": {"method": "exact"},
+    "polynomial": {"polynomial": "0x1000000000000001b", "fingerprint": "rabin"},
+    "needed": {"needed": 2, "repetitions": 2},
+}
+
+
+@pytest.mark.parametrize("name", neardup.recipe_names())
+def test_every_setting_is_in_the_id(name):
+    recipe = neardup.load_recipe(name)
+    default = recipe.to_dict()
+    ids = {recipe.id}
+    settings = [(part, key) for part, values in default.items() for key in values if key not in ("kind", "links")]
     for part, key in settings:
         changed = {p: dict(v) for p, v in default.items()}
-        changed[part][key] = "components" if (part, key) == ("clusters", "method") else others[key]
+        other = OTHERS.get(key)
+        if (part, key) == ("clusters", "method"):
+            other = "components" if default[part][key] == "star" else "star"
+        if part == "sketch" and key == "similar" and default["sketch"]["kind"] == "bloom":
+            other = 0.6
+        if key == "fingerprint":
+            other = "rabin" if default[part][key] == "mixed" else "mixed"
+        if key in ("repetitions", "samples") or key == "method":
+            other = other if other is not None and other != default[part][key] else {"samples": False}.get(key, "sketch")
+        if key == "method" and part == "verify":
+            other = "sketch" if default[part][key] == "exact" else "exact"
+        if key == "tokens" and default["text"]["extract"] == "web":
+            changed["text"]["extract"] = "all"
+        if key == "bits" and default["sketch"]["kind"] == "bloom":
+            other = 4096
+        if key == "r" and default["sketch"]["k"] == 100:
+            other = 2
+        changed[part].update(TOGETHER[key] if key in ("polynomial", "needed") else {key: other})
         ids.add(neardup.Recipe.from_dict(changed).id)
     assert len(ids) == len(settings) + 1
 
@@ -45,6 +74,26 @@ def test_every_setting_is_in_the_id():
         ("[clusters]\nkeep = 'first,longest'", "nothing ties after 'first'"),
         ("[verify]\nthreshold = 2.0", "threshold = 2.0"),
         ("not toml", "not a recipe in TOML"),
+        ("[sketch]\nk = 'six'", "k = 'six': it must be a whole number"),
+        ("[sketch]\nk = true", "k = True: it must be a whole number"),
+        ("[sketch]\nkind = 'minhsh'", "kind = 'minhsh': choose minhash"),
+        ("[sketch]\nk = 6\nr = 7", "r = 7 of k = 6"),
+        ("[sketch]\nk = 100\ns = 1\nr = 5", "75,287,520 subsets"),
+        ("[shingles]\nfingerprint = 'rabin'\npolynomial = '0x10000000000000001'", "0x10000000000000001"),
+        ("[shingles]\nfingerprint = 'rabin'\npolynomial = '0x11b'", "degree is 8"),
+        ("[shingles]\nfingerprint = 'rabin'\npolynomial = 'x'", "hexadecimal"),
+        ("[shingles]\npolynomial = '0x1000000000000001b'", "choose rabin"),
+        ("[sketch]\nkind = 'simhash'\npieces = 7", "pieces = 7 of bits = 384.*choose 6, 8, 12, 16"),
+        ("[sketch]\nkind = 'simhash'\nsimilar = 385", "similar = 385 of bits = 384"),
+        ("[sketch]\nkind = 'simhash'\nbits = 0", "bits = 0"),
+        ("[sketch]\nkind = 'lists'\nneeded = 2", "needed = 2 of repetitions = 1"),
+        ("[sketch]\nkind = 'bottom'\nm = 0", "m = 0"),
+        ("[sketch]\nkind = 'mod'\nn = 0", "n = 0"),
+        ("[sketch]\nkind = 'bloom'\nchunk = 300", "chunk = 300: a power of two"),
+        ("[sketch]\nkind = 'bloom'\nbits = 2000", "bits = 2000: a power of two"),
+        ("[sketch]\nkind = 'bloom'\nlinks = 0.3", "links = 0.3"),
+        ("[sketch]\nkind = 'simhash'\n[verify]\nmethod = 'none'", "only worth a look"),
+        ("[text]\nlinks = true", "give all of it or none"),
     ],
 )
 def test_a_recipe_that_cannot_work_is_refused(toml, message):

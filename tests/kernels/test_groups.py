@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 from neardup.candidates.features import bucket
 from neardup.clusters.form import form
 from neardup.clusters.settings import ClusterSettings
+from neardup.kernels import equal
 from neardup.kernels import groups as kernel
-from neardup.verify.settings import VerifySettings
+from neardup.sketches.base import Comparison, even
+from neardup.verify.signatures import Rule, Signatures
 from tests.naive import groups as naive
 
 
@@ -15,12 +17,12 @@ from tests.naive import groups as naive
 def test_equal_keys_get_equal_numbers(keys):
     array = np.array(keys, np.uint64)
     numbers = np.empty(len(keys), np.int32)
-    following = kernel.number_equal(array, np.arange(len(keys)), 5, numbers)
+    following = equal.number_equal(array, numbers)
     expected = naive.buckets(keys)
-    assert following == 5 + len(expected)
+    assert following == len(expected)
     for members in expected:
         assert len({int(numbers[m]) for m in members}) == 1
-    assert {int(x) for x in numbers if x >= 0} == set(range(5, following))
+    assert {int(x) for x in numbers if x >= 0} == set(range(following))
     alone = set(range(len(keys))) - {m for members in expected for m in members}
     assert all(numbers[i] == -1 for i in alone)
 
@@ -30,7 +32,7 @@ def test_first_holders(documents):
     identities = np.array([[a, b] for a, b, _ in documents], np.uint64).reshape(-1, 2)
     compared = np.array([c for _, _, c in documents], bool)
     out = np.empty(len(documents), np.int32)
-    kernel.first_holders(identities, compared, out)
+    equal.first_holders(identities, compared, out)
     for i, (a, b, c) in enumerate(documents):
         same = [j for j, other in enumerate(documents) if other == (a, b, True)]
         assert out[i] == (same[0] if c else i)
@@ -50,6 +52,25 @@ def test_intersections(collection):
     assert out.tolist() == [len(set(collection[i]) & set(collection[j])) for i, j in pairs]
 
 
+def bucketed(keys):
+    """By a matrix of keys, a row per feature: keys of different features do not meet."""
+    k, n = keys.shape
+    salted = (keys * np.uint64(64) + np.arange(k, dtype=np.uint64)[:, None]).T
+    return bucket(lambda: [(0, even(salted))], np.ones(n, bool))
+
+
+def signatures(samples):
+    samples = np.ascontiguousarray(samples)
+    return Signatures(
+        Comparison(kernel.SAMPLES, (), "resemblance", None, 1.0), samples, np.empty(0, np.uint64), np.zeros(1, np.int64)
+    )
+
+
+def rule(least, width):
+    """So many samples agree at least; pairs are measured, against 0.8."""
+    return Rule((least / width - 1 / 256) / (1 - 1 / 256) - 1e-9, 0.7, 0.8, measured=True)
+
+
 @st.composite
 def collections(draw):
     """Features, samples and a similarity for every pair: arbitrary, also where no real collection would be."""
@@ -64,8 +85,8 @@ def collections(draw):
 @given(collections(), st.sampled_from(["star", "components"]), st.integers(0, 3))
 def test_clusters_are_those_of_measuring_every_candidate_pair(collection, method, least):
     keys, similarity, samples = collection
-    k, n = keys.shape
-    buckets = bucket(lambda g: keys[g], k, np.arange(n))
+    k = len(keys)
+    buckets = bucketed(keys)
     members = buckets.members
 
     def similar(i: int, j: int) -> bool:
@@ -81,7 +102,7 @@ def test_clusters_are_those_of_measuring_every_candidate_pair(collection, method
         return np.array([similarity[max(members[i], members[j]), min(members[i], members[j])] for i, j in pairs])
 
     nothing = np.empty((0, 2), np.int32), np.empty(0)
-    formed = form(buckets, samples[members], least, VerifySettings(), ClusterSettings(method), measure, nothing)
+    formed = form(buckets, signatures(samples[members]), rule(least, 4), ClusterSettings(method), measure, nothing)
     m = len(members)
     assert len(asked) == len(set(asked)) == formed.measured
     if method == "star":
@@ -99,7 +120,7 @@ def test_clusters_are_those_of_measuring_every_candidate_pair(collection, method
 def test_a_thousand_copies_cost_a_thousand_comparisons():
     n = 1000
     keys = np.zeros((3, n), np.uint64)
-    buckets = bucket(lambda g: keys[g], 3, np.arange(n))
+    buckets = bucketed(keys)
     asked = []
 
     def measure(pairs):
@@ -109,7 +130,7 @@ def test_a_thousand_copies_cost_a_thousand_comparisons():
     for method in ("star", "components"):
         asked.clear()
         formed = form(
-            buckets, np.zeros((n, 8), np.uint8), 4, VerifySettings(), ClusterSettings(method), measure,
+            buckets, signatures(np.zeros((n, 8), np.uint8)), rule(4, 8), ClusterSettings(method), measure,
             (np.empty((0, 2), np.int32), np.empty(0)),
         )  # fmt: skip
         assert sum(asked) == n - 1
@@ -121,7 +142,7 @@ def test_a_thousand_copies_cost_a_thousand_comparisons():
 def test_a_crowd_of_different_documents_is_bounded_and_counted(method, crowd):
     n = 300
     keys = np.zeros((1, n), np.uint64)
-    buckets = bucket(lambda g: keys[g], 1, np.arange(n))
+    buckets = bucketed(keys)
     asked = []
 
     def measure(pairs):
@@ -129,8 +150,8 @@ def test_a_crowd_of_different_documents_is_bounded_and_counted(method, crowd):
         return np.zeros(len(pairs))
 
     nothing = np.empty((0, 2), np.int32), np.empty(0)
-    samples = np.zeros((n, 8), np.uint8)
-    formed = form(buckets, samples, 0, VerifySettings(), ClusterSettings(method, crowd=crowd), measure, nothing)
+    samples = signatures(np.zeros((n, 8), np.uint8))
+    formed = form(buckets, samples, rule(0, 8), ClusterSettings(method, crowd=crowd), measure, nothing)
     bound = min(crowd, kernel.MEASURED)
     assert sum(asked) <= n * (bound + 8)
     assert formed.rounds <= 5
@@ -145,10 +166,10 @@ def test_one_line_templates_at_the_threshold_do_not_take_a_round_each():
     template = rng.integers(0, 256, width)
     samples = np.where(rng.random((n, width)) < 0.9, template, rng.integers(0, 256, (n, width))).astype(np.uint8)
     keys = np.zeros((1, n), np.uint64)
-    buckets = bucket(lambda g: keys[g], 1, np.arange(n))
+    buckets = bucketed(keys)
     nothing = np.empty((0, 2), np.int32), np.empty(0)
     formed = form(
-        buckets, samples, 93, VerifySettings(), ClusterSettings(), lambda pairs: np.full(len(pairs), 0.8), nothing
+        buckets, signatures(samples), rule(93, width), ClusterSettings(), lambda p: np.full(len(p), 0.8), nothing
     )  # fmt: skip
     assert (formed.centre == 0).all()
     assert formed.rounds <= 4

@@ -98,7 +98,7 @@ def test_shingle_sets(text, w, repeats):
     out, sizes = np.empty(3 * len(data) + 8, np.uint64), np.zeros(1, np.int64)
     offsets = np.array([0, len(data)], np.int64)
     total = kernel.shingle_sets(
-        buffer, offsets, np.zeros(1, np.int64), 0, w, repeats, SEED, unicode_tables(), sizes, out
+        buffer, offsets, np.zeros(1, np.int64), 0, w, repeats, SEED, unicode_tables(), None, sizes, out
     )
     expected = sorted(set(naive.fingerprints(data.decode(), w=w, repeats=repeats, seed=int(SEED))))
     assert total == sizes[0] == len(expected)
@@ -124,7 +124,7 @@ def test_sketches(texts, w, repeats, k, s):
     status, tokens = np.zeros(n, np.uint8), np.zeros(n, np.int64)
     identities, keys, samples = np.zeros((n, 2), np.uint64), np.zeros((n, k), np.uint64), np.zeros((n, k * s), np.uint8)
     kernel.sketch_documents(
-        buffer, offsets, 0, w, repeats, SEED, unicode_tables(), multiply, add, k, s,
+        buffer, offsets, 0, w, repeats, SEED, unicode_tables(), None, None, multiply, add, k, s,
         status, tokens, identities, keys, samples,
     )  # fmt: skip
     for i, d in enumerate(data):
@@ -154,7 +154,20 @@ def test_a_document_that_is_not_utf8_is_marked_and_its_neighbours_are_not():
         np.zeros((3, 1), np.uint8),
     )
     kernel.sketch_documents(
-        np.frombuffer(b"".join(data), np.uint8), offsets, 0, 2, False, SEED, unicode_tables(), one, one, 1, 1, *out
+        np.frombuffer(b"".join(data), np.uint8),
+        offsets,
+        0,
+        2,
+        False,
+        SEED,
+        unicode_tables(),
+        None,
+        None,
+        one,
+        one,
+        1,
+        1,
+        *out,
     )
     assert out[0].tolist() == [kernel.FINE, kernel.INVALID, kernel.SHORT]
 
@@ -195,7 +208,7 @@ def test_the_papers_examples(text, w, n):
     data = np.frombuffer(text.encode(), np.uint8)
     assert (
         kernel.shingle_sets(
-            data, np.array([0, len(data)]), np.zeros(1, np.int64), 0, w, False, SEED, unicode_tables(), sizes, out
+            data, np.array([0, len(data)]), np.zeros(1, np.int64), 0, w, False, SEED, unicode_tables(), None, sizes, out
         )
         == n
     )

@@ -30,7 +30,7 @@ def test_minima_agree_with_probability_r(shared, alone):
     for seed in range(40):
         first, second = sets_of_resemblance(shared, alone, rng)
         made = neardup.sketch([first, second], recipe(200, 1, seed))
-        agreed += int((made.keys[0] == made.keys[1]).sum())
+        agreed += int((made.words[0] == made.words[1]).sum())
         trials += 200
     assert abs(agreed / trials - r) <= 4 * (r * (1 - r) / trials) ** 0.5 + 1e-9
 
@@ -45,7 +45,7 @@ def test_pairs_become_candidates_with_the_filters_probability(k, s, shared, alon
     trials = 1500
     texts = [t for _ in range(trials) for t in sets_of_resemblance(shared, alone, rng)]
     made = neardup.sketch(texts, recipe(k, s))
-    found = int((made.keys[0::2] == made.keys[1::2]).any(axis=1).sum())
+    found = int((made.words[0::2] == made.words[1::2]).any(axis=1).sum())
     assert abs(found / trials - p) <= 4 * (p * (1 - p) / trials) ** 0.5 + 1e-9
 
 
@@ -54,7 +54,7 @@ def test_agreements_are_independent_between_permutations():
     rng = np.random.default_rng(8)
     texts = [t for _ in range(800) for t in sets_of_resemblance(60, 20, rng)]
     made = neardup.sketch(texts, recipe(140, 1))
-    agreed = (made.keys[0::2] == made.keys[1::2]).sum(axis=1)
+    agreed = (made.words[0::2] == made.words[1::2]).sum(axis=1)
     expected = 140 * 0.6 * 0.4
     # the relative error of a variance from m samples is about sqrt(2 / m)
     assert abs(agreed.var() / expected - 1) < 4 * (2 / 800) ** 0.5

@@ -1,13 +1,21 @@
 """HTML → text: what a reader sees, whatever the encoding, and never more than linear time."""
 
+import itertools
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import neardup
+from neardup.errors import RecipeError
+from neardup.sources.base import Documents
 from neardup.text import extract, workers
+from neardup.text.batches import readable
+from neardup.text.settings import TextSettings
 from neardup.text.workers import PageExtractor
 from tests.corpus import documents
 
@@ -27,7 +35,9 @@ from tests.corpus import documents
     ],
 )
 def test_visible_text(page, charset, text):
-    assert extract.visible_text(page, charset=charset).replace("\x00", "").replace("�", "").strip() == text
+    read, links = extract.read_page(page, charset=charset)
+    assert links is None
+    assert read.replace("\x00", "").replace("�", "").strip() == text
 
 
 @pytest.mark.parametrize(
@@ -44,22 +54,23 @@ def test_visible_text(page, charset, text):
         b'<a href="' * 30_000,
     ],
 )
-def test_hostile_pages(page):
+@pytest.mark.parametrize("form", ["all", "web"])
+def test_hostile_pages(page, form):
     began = time.perf_counter()
-    extract.visible_text(page)
+    extract.read_page(page, extract=form, links=True)
     assert time.perf_counter() - began < 10
 
 
 def test_main_content_that_is_next_to_nothing_is_not_believed():
     article = " ".join(f"word{i}" for i in range(2000))
     page = f"<body><main><h1>Terms</h1></main><div class='footer'>{article}</div></body>".encode()
-    assert "word1999" in extract.visible_text(page, main=True)
+    assert "word1999" in extract.read_page(page, extract="main")[0]
 
 
 def test_a_page_of_very_many_tags_keeps_its_words():
     cells = "".join(f"<td>cell{i}</td>" for i in range(15_000))
     page = f"<title>t</title><script>no()</script><p>Fish &amp; chips</p><table>{cells}</table><!-- no --> end"
-    text = extract.visible_text(page.encode())
+    text, _ = extract.read_page(page.encode())
     assert page.count("<") > extract.MOST_TAGS
     assert "Fish & chips" in text
     assert "cell14999" in text
@@ -67,36 +78,106 @@ def test_a_page_of_very_many_tags_keeps_its_words():
     assert "no" not in text.split()
 
 
-def test_workers_give_the_same_texts_and_survive_a_page_that_kills_them(monkeypatch):
-    pages = [(f"<p>page {i} <b>é</b>".encode(), None) for i in range(20)]
-    here, there = PageExtractor(main=False), PageExtractor(main=False, workers=2)
+FORMS = [TextSettings(extract=form, links=links) for form in ("all", "main", "web") for links in (False, True)]
+
+
+@pytest.mark.parametrize("settings", FORMS, ids=lambda s: f"{s.extract}-{s.links}")
+def test_the_form_asked_for(settings):
+    page = "<title>T</title><p>see http://a-b.example/ <img src='/i/é.png'><a href='c#d'>é</a>".encode()
+    text, links = PageExtractor(settings)([(page, "utf-8", "http://www.example.org/x/y")])[0]
+    assert links == (["http://www.example.org/x/c"] if settings.links else None)
+    assert ("ximgxc3xa9x2epng" in text) == (settings.extract == "web")
+    assert ("xurlax2db.example" in text) == (settings.extract == "web")
+    assert text.split()[-1] == "é"
+
+
+@pytest.mark.parametrize("settings", FORMS[::3], ids=lambda s: s.extract)
+def test_workers_give_the_same_texts_and_survive_a_page_that_kills_them(monkeypatch, settings):
+    pages = [(f"<p>page {i} <b>é</b> <a href='{i}'>x</a>".encode(), None, f"http://h.example/{i}/") for i in range(20)]
+    here, there = PageExtractor(settings), PageExtractor(settings, workers=2)
     assert there(pages) == here(pages)
     assert there(pages) == here(pages)
 
     def fragile():
         code = (
             "import os, neardup.text.workers as w\n"
-            "really = w.visible_text\n"
-            "w.visible_text = lambda page, **k: os.abort() if b'poison' in page else really(page, **k)\n"
+            "really = w.read_page\n"
+            "w.read_page = lambda page, **k: os.abort() if b'poison' in page else really(page, **k)\n"
             "w._work()"
         )
         return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     monkeypatch.setattr(workers, "_start", fragile)
-    poisoned = [*pages[:3], (b"<p>poison", None), *pages[3:]]
-    texts = PageExtractor(main=False, workers=1)(poisoned)
-    assert texts[3] is None
-    assert texts[:3] + texts[4:] == here(pages)
+    poisoned = [*pages[:3], (b"<p>poison", None, None), *pages[3:]]
+    read = PageExtractor(settings, workers=1)(poisoned)
+    assert read[3] is None
+    assert read[:3] + read[4:] == here(pages)
 
 
 def test_a_page_that_the_parser_gives_up_has_no_text(monkeypatch):
     def refuse(page, **_settings):
         if b"odd" in page:
             raise ValueError("unknown reasons")
-        return "text"
+        return "text", None
 
-    monkeypatch.setattr(workers, "visible_text", refuse)
-    assert PageExtractor(main=False)([(b"fine", None), (b"odd", None)]) == ["text", None]
+    monkeypatch.setattr(workers, "read_page", refuse)
+    read = PageExtractor(TextSettings())([(b"fine", None, None), (b"odd", None, None)])
+    assert read == [("text", None), None]
+
+
+def batch_of(batch):
+    return [bytes(batch.data[a:b]) for a, b in itertools.pairwise(batch.offsets)]
+
+
+TEXTS = [
+    b"see www.a-b.org",
+    "é http://x.org/c-d!".encode(),
+    None,
+    b"\xff HTTP://a-b.org",
+    b"<p>www.a-b.org <img src=i.png>",
+]
+WEB = [b"see www.xurlax2db.org", "é http://x.org/xurlcx2dd!".encode(), b"", b"\xff HTTP://xurlax2db.org"]
+
+
+@pytest.mark.parametrize("kind", [pa.large_binary(), pa.binary()])
+def test_the_web_form_of_documents_that_are_not_html(kind):
+    documents = Documents(pa.array(TEXTS, kind), np.arange(5), html=np.arange(5) == 4)
+    text, failed = readable(documents, False, PageExtractor(TextSettings(extract="web", links=True)))
+    *plain, page = batch_of(text)
+    assert plain == WEB
+    assert page.split() == b"www.xurlax2db.org ximgix2epng".split()
+    assert not failed.any()
+    assert text.links is not None
+    assert batch_of(text.links) == [b""] * 5
+    none, _ = readable(replace(documents, html=None), False, PageExtractor(TextSettings(extract="web")))
+    assert batch_of(none)[:4] == WEB
+    assert none.links is None
+    other, _ = readable(replace(documents, html=None), False, PageExtractor(TextSettings()))
+    assert batch_of(other) == [text or b"" for text in TEXTS]
+
+
+def test_a_slice_of_strings_without_urls_stays_as_it_is():
+    texts = pa.array(["www.a-b.org", "fine", "awww. so://"]).slice(1)
+    text, _ = readable(Documents(texts, np.arange(2)), False, PageExtractor(TextSettings(extract="web")))
+    assert batch_of(text) == [b"fine", b"awww. so://"]
+
+
+def test_urls_reach_the_pages_that_are_html():
+    page = b"<img src=http://h.example/i.png><a href=a></a><a href=/b></a>"
+    documents = Documents(pa.array([b"plain", page, page]), np.arange(3), html=np.array([False, True, True]))
+    urls = pa.array(["http://h.example/", None, "http://h.example/x/y"])
+    text, _ = readable(documents, False, PageExtractor(TextSettings(extract="web", links=True)), urls)
+    assert text.links is not None
+    assert batch_of(text.links) == [b"", b"a\n/b", b"http://h.example/x/a\nhttp://h.example/b"]
+    assert batch_of(text)[2].split() == [b"ximgix2epng"]
+    assert batch_of(text)[1].split()[0].startswith(b"ximghttpx3ax2fx2fh")
+
+
+def test_the_web_form_is_of_words():
+    with pytest.raises(RecipeError, match="choose tokens"):
+        TextSettings(tokens="lines", extract="web")
+    with pytest.raises(RecipeError, match="choose all, main or web"):
+        TextSettings(extract="some")  # type: ignore[arg-type]
 
 
 def test_extraction_in_workers_gives_the_same_answer(tmp_path, monkeypatch):

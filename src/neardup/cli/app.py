@@ -11,6 +11,10 @@ from neardup.errors import NeardupError
 
 _COMMANDS = {
     "dedup": "Remove near-duplicates from a collection, with the evidence.",
+    "pairs": "List the similar pairs of a collection with their scores.",
+    "compare": "Compare two documents by every system, and show what they share.",
+    "recipes": "List the published systems, or show one as TOML.",
+    "tune": "Choose parameters, and see what they will find.",
     "explain": "Say why documents of a finished run were kept or removed.",
     "sample": "Make a small labelled collection to try things on.",
 }

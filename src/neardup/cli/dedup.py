@@ -3,13 +3,12 @@
 import json
 import shutil
 import sys
-from importlib.abc import MetaPathFinder
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import click
 
+from neardup.cli.options import Given, reading_of, reading_options, recipe_of, recipe_options, without_unneeded
 from neardup.errors import UsageError, WorkError
 
 _OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet", "run.json")
@@ -18,77 +17,22 @@ _OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet",
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--output", "out", required=True, type=click.Path(path_type=Path), help="Folder for the results.")
-@click.option(
-    "-t",
-    "--threshold",
-    default=0.8,
-    show_default=True,
-    help="Resemblance from which on two documents are near-duplicates.",
-)
-@click.option(
-    "--recall", default=0.99, show_default=True, help="Share of the pairs at the threshold that must be found."
-)
+@recipe_options
 @click.option(
     "--keep",
-    default="first",
-    show_default=True,
     metavar="RULES",
-    help="Who stays: first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b,c; chained with commas.",
-)
-@click.option(
-    "--verify",
-    type=click.Choice(["exact", "sketch", "none"]),
-    default="exact",
-    show_default=True,
-    help="How candidate pairs are checked.",
+    help="Who stays: first, last, longest, shortest, max:COLUMN, min:COLUMN, prefer:COLUMN=a,b,c; chained with commas."
+    "  [default: first]",
 )
 @click.option(
     "--cluster",
     type=click.Choice(["star", "components"]),
-    default="star",
-    show_default=True,
-    help="star: every removed document is similar to a kept one; components: chains.",
+    help="star: every removed document is similar to a kept one; components: chains.  [default: star]",
 )
-@click.option(
-    "--tokens",
-    type=click.Choice(["words", "chars", "lines"]),
-    default="words",
-    show_default=True,
-    help="What a document is a sequence of.",
-)
-@click.option("-w", "--width", default=5, show_default=True, help="Tokens in a shingle.")
-@click.option("--repeats", is_flag=True, help="Count a shingle as often as it occurs.")
-@click.option("--permutations", default=144, show_default=True, help="Longest sketch that may be chosen.")
-@click.option("--seed", default=1, show_default=True, help="Of the permutations.")
-@click.option("--text-field", metavar="NAME", help="Column with the text.  [default: guessed]")
-@click.option("--id-field", metavar="NAME", help="Column with the id; none: number the documents.  [default: guessed]")
-@click.option("--url-field", metavar="NAME", help="Column with the URL.  [default: guessed]")
-@click.option(
-    "--format",
-    "format_",
-    metavar="NAME",
-    help="Of the input: parquet, jsonl, csv, lines, text, html, warc.  [default: by the file's name]",
-)
-@click.option("--html/--no-html", default=None, help="The text column holds HTML.  [default: guessed]")
-@click.option(
-    "--extract",
-    type=click.Choice(["all", "main"]),
-    default="all",
-    show_default=True,
-    help="Of HTML pages: all visible text or the main content.",
-)
-@click.option(
-    "--on-error",
-    type=click.Choice(["stop", "skip"]),
-    default="stop",
-    show_default=True,
-    help="What to do with what cannot be read.",
-)
-@click.option("--max-document-bytes", default=64 << 20, show_default=True, help="Longer documents are errors.")
+@reading_options
 @click.option("--annotate", is_flag=True, help="Keep every document and add columns that say what was found.")
 @click.option("--dry-run", is_flag=True, help="Write everything but the corpus.")
 @click.option("--fresh", is_flag=True, help="Start over, whatever OUT holds of an earlier run.")
-@click.option("-j", "--threads", type=click.IntRange(1), help="How many to use.  [default: all cores]")
 @click.option("--json", "as_json", is_flag=True, help="Print run.json to stdout at the end.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say more: the probability curve, every step.")
@@ -105,7 +49,7 @@ def command(**given: Any) -> None:
     OUT/run.json         the recipe, counts of everything, time and memory per step
     OUT/work             what makes the run resumable; can be deleted afterwards
     """
-    sys.meta_path.insert(0, _Unneeded())
+    without_unneeded()
     from neardup.cli.show import Talk, summary
     from neardup.pipeline import dedup
 
@@ -114,26 +58,9 @@ def command(**given: Any) -> None:
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
     with talk:
         result = dedup(
-            [_Given(i) for i in given["inputs"]],
-            threshold=given["threshold"],
-            recall=given["recall"],
-            keep=given["keep"],
-            verify=given["verify"],
-            cluster=given["cluster"],
-            tokens=given["tokens"],
-            width=given["width"],
-            repeats=given["repeats"],
-            permutations=given["permutations"],
-            seed=given["seed"],
-            text_field=given["text_field"],
-            id_field=given["id_field"],
-            url_field=given["url_field"],
-            format=given["format_"],
-            html=given["html"],
-            extract=given["extract"],
-            on_error=given["on_error"],
-            max_document_bytes=given["max_document_bytes"],
-            threads=given["threads"],
+            [Given(i) for i in given["inputs"]],
+            recipe=recipe_of(given, keep=given["keep"], cluster=given["cluster"]),
+            **reading_of(given),
             work=out / "work",
             watcher=talk,
         )
@@ -143,26 +70,6 @@ def command(**given: Any) -> None:
     if given["as_json"]:
         json.dump(result.run(), sys.stdout, ensure_ascii=False, indent=1)
         sys.stdout.write("\n")
-
-
-class _Unneeded(MetaPathFinder):
-    """Arrow and numba look for pandas and scipy at their first use, and import them where they are installed: half a
-    second for what nothing in this command needs."""
-
-    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        """Not there."""
-        if fullname in ("pandas", "scipy"):
-            raise ModuleNotFoundError(fullname)
-
-
-class _Given(PathLike[str]):
-    """A path or URL as it was typed: `pathlib` would fold the slashes of a URL."""
-
-    def __init__(self, typed: str) -> None:
-        self.typed = typed
-
-    def __fspath__(self) -> str:
-        return self.typed
 
 
 def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:

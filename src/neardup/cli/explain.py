@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,12 +32,7 @@ def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
             facts = {"id": name, "kept": not row, **(row[0] if row else {}), "group": group}
             click.echo(json.dumps(facts, ensure_ascii=False))
         elif row:
-            r = row[0]
-            click.echo(
-                f"{name}: removed, {r['relation']} to {r['kept_id']}: resemblance {r['resemblance']:.4f} "
-                f"({r['measured']}), {r['removed_in_kept']:.1%} of it in the kept one, "
-                f"{r['kept_in_removed']:.1%} of the kept one in it; a group of {len(group)}."
-            )
+            click.echo(f"{name}: removed, {_why(row[0])}; a group of {len(group)}.")
         elif member:
             click.echo(f"{name}: kept, stands for {len(group) - 1}: {', '.join(g for g in group if g != name)}")
         else:
@@ -56,3 +52,15 @@ def _present(out: Path, ids: tuple[str, ...]) -> set[str] | None:
         return None
     there = np.isin(hash_ids(pa.array(ids, pa.string())), Collection(paths).numbers("id_hash"))
     return {name for name, known in zip(ids, there, strict=True) if known}
+
+
+def _why(removed: dict[str, Any]) -> str:
+    """The relation and the numbers that are known."""
+    why = f"{removed['relation']} to {removed['kept_id']}: "
+    if removed["resemblance"] is None:
+        return why + f"{removed['measured']} {removed['score']:g}"
+    why += f"resemblance {removed['resemblance']:.4f} ({removed['measured']})"
+    if removed["removed_in_kept"] is not None:
+        why += f", {removed['removed_in_kept']:.1%} of it in the kept one"
+        why += f", {removed['kept_in_removed']:.1%} of the kept one in it"
+    return why

@@ -10,6 +10,8 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.table import Table
 from rich.text import Text
 
+from neardup.analysis.filters import Filter
+from neardup.kernels.groups import SITES
 from neardup.recipe import Recipe
 from neardup.result import Result
 
@@ -144,21 +146,10 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
         )  # fmt: skip
     console.print()
     console.print(table)
-    how = {
-        "exact": "every removal measured exactly",
-        "sketch": f"estimated from {recipe.sketch.permutations} min-hashes",
-        "none": "not verified: documents that share a feature",
-    }[recipe.verify.method]
     seconds = sum(s.seconds for s in result.steps)
-    threshold = recipe.verify.threshold
-    points = sorted({threshold, *(x / 10 for x in range(1, 10) if 0.01 < recipe.filter.probability(x / 10) < 0.99)})
-    chances = " · ".join(f"{x:g}: {recipe.filter.probability(x):.1%}" for x in points)
-    console.print(
-        f"\n[dim]threshold {threshold:g} · {how} · {seconds:.1f} s · recipe {recipe.id}\n"
-        f"{recipe.sketch.k} features of {recipe.sketch.s} min-hashes find pairs of resemblance {chances}[/dim]"
-    )
-    if verbose:
-        console.print(_curve(result))
+    console.print(f"\n[dim]{judged(recipe)} · {seconds:.1f} s · recipe {recipe.id}{_chances(recipe)}[/dim]")
+    if verbose and recipe.filter:
+        console.print(_curve(recipe, recipe.filter))
     if corpus:
         console.print(f"[bold]{out / 'kept'}[/bold]  {'all documents, annotated' if annotate else 'the clean corpus'}")
     console.print(f"[bold]{out / 'removed.parquet'}[/bold]  for every removed document the kept one and the numbers")
@@ -169,15 +160,56 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
         )
 
 
+def judged(recipe: Recipe) -> str:
+    """What makes a pair a pair here."""
+    comparison, method = recipe.sketcher.comparison, recipe.verify.method
+    threshold = f"threshold {recipe.verify.threshold:g}"
+    if method == "exact":
+        return f"{threshold} · every removal measured exactly"
+    if method == "none":
+        return "not verified: documents that share a key"
+    if comparison.similar is None:
+        number = f" from {recipe.sketcher.estimators} samples" if recipe.sketcher.estimators else ""
+        return f"{threshold} · {comparison.measure} estimated{number}"
+    later = recipe.sketcher.on_the_fly
+    rule = f"{comparison.measure} of {comparison.similar:g} or more of {comparison.full:g}"
+    if comparison.kind == SITES:
+        _, r, same, different, bits = comparison.parameters
+        rule = (
+            f"c-similarity of {different:g} or more of {bits:g} between sites, {same:g} and b-similarity {r:g} within"
+        )
+    if later is not None:
+        rule += f", and {later.comparison.measure} of {later.comparison.similar:g} or more of {later.comparison.full:g}"
+    return rule
+
+
+def _chances(recipe: Recipe) -> str:
+    """How likely pairs are found by their features."""
+    filter = recipe.filter
+    if filter is None:
+        return ""
+    points = {x / 10 for x in range(1, 10) if 0.01 < filter.probability(x / 10) < 0.99}
+    if recipe.thresholded:
+        points.add(recipe.verify.threshold)
+    chances = " · ".join(f"{x:g}: {filter.probability(x):.1%}" for x in sorted(points))
+    needed = f"{filter.r} of {filter.k}" if filter.r > 1 else f"{filter.k}"
+    return f"\n{needed} features of {filter.s} min-hashes find pairs of resemblance {chances}"
+
+
 def _meaning(relation: str, recipe: Recipe) -> str:
     if relation == "near":
         if recipe.clusters.method == "components":
             return "connected by similar documents"
-        return {
-            "exact": "resemblance at or above the threshold",
-            "sketch": "estimated at or above the threshold",
-            "none": "share a feature",
-        }[recipe.verify.method]
+        if recipe.thresholded:
+            what = "containment" if recipe.sketcher.comparison.measure == "containment" else "resemblance"
+            return (
+                f"{what} at or above the threshold"
+                if recipe.verify.method == "exact"
+                else "estimated at or above the threshold"
+            )
+        return (
+            "share a key" if recipe.verify.method == "none" else f"{recipe.sketcher.comparison.measure} is high enough"
+        )
     return {
         "identical": "the same words",
         "contained": "all of it is in the kept one",
@@ -185,10 +217,10 @@ def _meaning(relation: str, recipe: Recipe) -> str:
     }[relation]
 
 
-def _curve(result: Result) -> Table:
+def _curve(recipe: Recipe, filter: Filter) -> Table:
     """The chance that a pair is found, by its resemblance."""
     table = Table.grid(padding=(0, 1))
-    for x, p in result.recipe.filter.curve(21):
-        mark = " ← threshold" if abs(x - result.recipe.verify.threshold) < 0.025 else ""
+    for x, p in filter.curve(21):
+        mark = " ← threshold" if recipe.thresholded and abs(x - recipe.verify.threshold) < 0.025 else ""
         table.add_row(f"{x:.2f}", "█" * round(p * 40), f"{p:.3%}{mark}", style="cyan" if mark else "dim")
     return table

@@ -5,7 +5,7 @@ lexicographically first maximal independent set of the candidate graph. componen
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from neardup.candidates.features import Buckets
 from neardup.clusters.settings import ClusterSettings
 from neardup.kernels import groups as kernel
-from neardup.verify.settings import VerifySettings
+from neardup.verify.signatures import Rule, Signatures
 
 Measure = Callable[[NDArray[np.int32]], NDArray[np.float64]]
-"""Pairs of rows (later, earlier) → their exact resemblance."""
+"""Pairs of rows (later, earlier) → what was measured of them."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,8 @@ class Formed:
 
 def form(
     buckets: Buckets,
-    samples: NDArray[np.uint8],
-    least: int,
-    verify: VerifySettings,
+    signatures: Signatures,
+    rule: Rule,
     clusters: ClusterSettings,
     measure: Measure,
     known: tuple[NDArray[np.int32], NDArray[np.float64]],
@@ -43,21 +42,31 @@ def form(
     n = len(buckets.members)
     pairs, values = known
     centre = np.empty(n, np.int32)
-    exact = verify.method == "exact"
-    threshold = 0.0 if verify.method == "none" else verify.threshold
-    least = least if exact else 0
+    star = clusters.method == "star"
+    if not star and rule.presumed < rule.threshold <= 1.0:  # a wrong presumption connects what does not belong together
+        rule = replace(rule, presumed=rule.threshold)
+    one_round = kernel.star_round if star else kernel.component_round
     rounds = 0
     while True:
         rounds += 1
         doubt = np.zeros(n, np.bool_)
-        doubt[pairs[values < threshold, 0]] = True
-        table = kernel.pair_table(pairs)
-        candidates = (buckets.numbers, buckets.count, samples, least, threshold, exact, clusters.crowd)
-        measured = (doubt, table, pairs, values)
-        if clusters.method == "star":
-            asked, crowded = kernel.star_round(*candidates, *measured, centre)
-        else:
-            asked, crowded = kernel.component_round(*candidates, *measured, centre)
+        doubt[pairs[values < rule.threshold, 0]] = True
+        asked, crowded = one_round(
+            buckets.entries,
+            buckets.begins,
+            buckets.count,
+            signatures.for_kernel,
+            rule.least,
+            rule.presumed,
+            rule.threshold,
+            rule.measured,
+            clusters.crowd,
+            doubt,
+            kernel.pair_table(pairs),
+            pairs,
+            values,
+            centre,
+        )
         if not len(asked):
             return Formed(centre, int(crowded), rounds, len(pairs))
         values = np.concatenate([values, measure(asked)])

@@ -27,10 +27,10 @@ from neardup.errors import InputError
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
 from neardup.sketches import artefact
-from neardup.sketches.minhash import MinHash
+from neardup.sketches.base import Sketcher
 from neardup.sources import format_of, stamp_of
 from neardup.sources.base import Documents, InputFile, Problem, Problems, Split
-from neardup.text.batches import readable, text_batch, without
+from neardup.text.batches import TextBatch, readable, text_batch, without
 from neardup.text.workers import PageExtractor
 from neardup.verify.measure import Shelf
 
@@ -52,16 +52,16 @@ class LocalEngine:
     def __init__(self, recipe: Recipe, splits: Sequence[Split], work: Work, steps: Steps, threads: int) -> None:
         self.recipe, self.splits, self.work, self.steps = recipe, splits, work, steps
         self.threads = threads
-        self.minhash = MinHash(recipe.text, recipe.shingles, recipe.sketch)
+        self.sketcher = recipe.sketcher
         pages = sum(s.size for s in splits if s.file.fields.html or s.file.format in ("html", "warc"))
         workers = threads if threads > 1 and pages > _WORTH_WORKERS else 0
-        self.extract = PageExtractor(main=recipe.text.extract == "main", workers=workers)
+        self.extract = PageExtractor(recipe.text, workers=workers)
         self._stop = Event()
         self._slots = Semaphore(4 * threads)  # batches that are in memory at once
 
     def sketch(self, rules: Problems) -> tuple[artefact.Collection, list[Problem]]:
         """Sketch every split that has no sketches yet."""
-        layout = artefact.schema(self.recipe.id, self.recipe.sketch, keep_columns(self.recipe.clusters.keep))
+        layout = artefact.schema(self.recipe.id, self.sketcher, keep_columns(self.recipe.clusters.keep))
         missing = [i for i in range(len(self.splits)) if not artefact.is_whole(self.work.sketches(i), self.recipe.id)]
         total = sum(s.size for s in self.splits)
         with self.steps.step("sketch", total):
@@ -91,12 +91,12 @@ class LocalEngine:
                 problems.report(*_place(split, documents, i), "too long", limit, "Raise --max-document-bytes")
             if long.any():
                 documents = replace(documents, text=without(documents.text, long))
-            text, failed = readable(documents, fields.html, self.extract)
+            text, failed = readable(documents, fields.html, self.extract, _urls(split, documents))
             for i in np.flatnonzero(failed).tolist():
                 problems.report(
                     *_place(split, documents, i), "not HTML", "the parser gives up this page, or dies of it"
                 )
-            made = self.minhash.sketch(text)
+            made = self.sketcher.sketch(text)
             made.status[long | failed] = kernel.SKIPPED
             for i in np.flatnonzero(made.status == kernel.INVALID).tolist():
                 bytes_ = f"{text.sizes[i]:,} bytes of text"
@@ -159,25 +159,13 @@ class LocalEngine:
         """One split's region of the shelf. Before, `sizes` holds upper bounds; afterwards, the sizes."""
         split = self.splits[number]
 
-        def chosen() -> Iterator[tuple[Documents, NDArray[np.int64]]]:
-            seen = 0
-            for documents in format_of(split.file).read(split, Problems("skip", rules.max_document_bytes)):
-                low, high = np.searchsorted(rows, [base + seen, base + seen + len(documents)])
-                yield documents, rows[low:high] - (base + seen)
-                seen += len(documents)
-
-        def sets(batch: tuple[Documents, NDArray[np.int64]]) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
-            documents, local = batch
-            if not len(local):
-                return np.empty(0, np.uint64), np.empty(0, np.int64), 0
-            few = _take(documents, local)
-            text, _ = readable(few, split.file.fields.html, self.extract)
-            made, sizes = self.minhash.shingle_sets(text, np.arange(len(local)))
+        def sets(text: TextBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
+            made, sizes = self.sketcher.shingle_sets(text, np.arange(len(text.sizes)))
             return made, sizes, int(text.sizes.sum())
 
         end = at + int(shelf.sizes[rows].sum())
         done = 0
-        for made, sizes, text in self._ordered(chosen(), sets):
+        for made, sizes, text in self._again(split, rows - base, rules, sets):
             part = rows[done : done + len(sizes)]
             if (sizes > shelf.sizes[part]).any():
                 raise changed(split.file)
@@ -190,6 +178,48 @@ class LocalEngine:
         if done != len(rows) or at > end:
             raise changed(split.file)
         self.steps.advance(split.size)
+
+    def words(
+        self, sketcher: Sketcher, wanted: NDArray[np.int64], starts: NDArray[np.int64], rules: Problems
+    ) -> NDArray[np.uint64]:
+        """Read the text of these documents (ascending numbers) again and sketch it by another sketcher."""
+        out = np.zeros((len(wanted), sketcher.words), np.uint64)
+        edges = np.searchsorted(wanted, starts)
+
+        def one(i: int) -> None:
+            split, at = self.splits[i], int(edges[i])
+            for words in self._again(
+                split, wanted[at : edges[i + 1]] - starts[i], rules, lambda t: sketcher.sketch(t).words
+            ):
+                out[at : at + len(words)] = words
+                at += len(words)
+            if at != edges[i + 1]:
+                raise changed(split.file)
+            self.steps.advance(split.size)
+
+        self._each([lambda i=i: one(i) for i in range(len(self.splits)) if edges[i] < edges[i + 1]])  # type: ignore[misc]
+        self.check_inputs()
+        return out
+
+    def _again(
+        self, split: Split, rows: NDArray[np.int64], rules: Problems, work: Callable[[TextBatch], R]
+    ) -> Iterator[R]:
+        """Read some documents of a split once more and work on their text; `rows` ascend."""
+
+        def chosen() -> Iterator[tuple[Documents, NDArray[np.int64]]]:
+            seen = 0
+            for documents in format_of(split.file).read(split, Problems("skip", rules.max_document_bytes)):
+                low, high = np.searchsorted(rows, [seen, seen + len(documents)])
+                if low < high:
+                    yield documents, rows[low:high] - seen
+                seen += len(documents)
+
+        def on(batch: tuple[Documents, NDArray[np.int64]]) -> R:
+            few = _take(*batch)
+            text, _ = readable(few, split.file.fields.html, self.extract, _urls(split, few))
+            return work(text)
+
+        return self._ordered(chosen(), on)
 
     def check_inputs(self) -> None:
         """Inputs that changed while they were read make every number about them worthless."""
@@ -261,6 +291,12 @@ def _place(split: Split, documents: Documents, row: int) -> tuple[str, int | Non
     return split.file.name, int(documents.positions[row])
 
 
+def _urls(split: Split, documents: Documents) -> pa.Array | None:
+    """Where the documents are from, if the input says so."""
+    name = split.file.fields.url
+    return documents.columns[name].cast(pa.string()) if name else None
+
+
 def _take(documents: Documents, rows: NDArray[np.int64]) -> Documents:
     if len(rows) == len(documents):
         return documents
@@ -268,6 +304,7 @@ def _take(documents: Documents, rows: NDArray[np.int64]) -> Documents:
         text=documents.text.take(pa.array(rows)),
         positions=documents.positions[rows],
         html=None if documents.html is None else documents.html[rows],
+        columns={name: values.take(pa.array(rows)) for name, values in documents.columns.items()},
         charset=None if documents.charset is None else [documents.charset[int(i)] for i in rows],
     )
 

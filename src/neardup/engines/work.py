@@ -25,6 +25,7 @@ from neardup.sources.base import Problems, Split
 from neardup.text.extract import extractor
 
 _OPTIONS = {
+    ("sketch", "kind"): "the kind of sketch (see --recipe)",
     ("verify", "threshold"): "--threshold",
     ("verify", "recall"): "--recall",
     ("verify", "method"): "--verify",
@@ -125,7 +126,7 @@ def _difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
     if theirs.get("recipe") != mine["recipe"]:
         ours, other = mine["recipe"], theirs.get("recipe") or {}
         for (part, key), option in _OPTIONS.items():
-            before, now = (other.get(part) or {}).get(key), ours[part][key]
+            before, now = (other.get(part) or {}).get(key), ours[part].get(key)
             if before != now:
                 return f"{option} was {before}, and is {now} now"
         return f"its recipe is {other.get('id')}, this one is {ours['id']}"

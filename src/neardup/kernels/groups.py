@@ -1,18 +1,33 @@
-"""From features to groups: equal keys, candidate pairs, stars and components. No list of all pairs of a bucket.
+"""From buckets to groups: candidate pairs, their scores, stars and components. No list of all pairs of a bucket.
 
-    number_equal       keys → a bucket number per document, -1 where its key is unique
-    first_holders      128-bit identities → the first document with the same one
-    hash_strings       64 bits per string, to notice ids that occur twice
+    score              what two signatures show of a pair, in the unit of its kind
+    scores             of many pairs
     star_round         one pass of the greedy star clustering
     component_round    one pass of union-find over candidate pairs
-    estimate           the resemblance that two sketches show
+    chain, pair_round  all candidate pairs with their scores, in pieces that fit into memory
     intersections      how many elements two sorted sets share
 
-Both rounds take what was measured so far, presume for other candidates what the sketches say, and return the pairs
+Both rounds take what was measured so far, presume for other candidates what the signatures say, and return the pairs
 that they presumed something about. The caller measures them and asks again, until nothing is left to measure: then no
-presumption is left in the answer, and it is the one that measuring every candidate pair would have given.
+presumption is left in the answer, and it is the one that measuring every candidate pair would have given. Where the
+signatures' score is the measure itself, one round is enough.
 
-Documents are numbered by priority: 0 is the one that is kept first.
+Documents are numbered by priority: 0 is the one that is kept first. Document i is in the buckets
+entries[begins[i]:begins[i + 1]].
+
+Signatures are words[offsets[i]:offsets[i + 1]] and, for SAMPLES, the rows of `samples`. Kinds of scores, and what
+`parameters` holds for them:
+
+    SAMPLES       8 bits of each minimum; the estimate of the resemblance, chance agreement taken off
+    EQUAL         equal words in equal places, times parameters[0] (Broder's features, Henzinger's B-similarity)
+    BITS          equal bits of parameters[0] (Henzinger's C-similarity)
+    LISTS         repetitions, of parameters[0] words each, that share a word other than 0 (Pugh)
+    BOTTOM        the parameters[0] smallest values of a permutation, ascending (Broder, Radinsky)
+    MOD           values that are 0 modulo n, ascending: resemblance (Radinsky)
+    CONTAINMENT   the same: the larger of both containments
+    FILTER        Bloom filters of texts and of links, the latter weighing parameters[0]; parameters[1]: containment
+                  (Jain, Dahlin, Tewari). A row is the number of words of the first filter, that filter, the second one
+    SITES         parameters[0] features, then bits, then the site: Henzinger's rule for two sites and for one
 """
 
 from typing import Any
@@ -20,8 +35,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+SAMPLES, EQUAL, BITS, LISTS, BOTTOM, MOD, CONTAINMENT, FILTER, SITES = range(9)
+"""Kinds of scores."""
+
 MEASURED = 64
-"""Of how many candidates, the nearest by their sketches, a document is measured against at most."""
+"""Of how many candidates, the nearest by their signatures, a document is measured against at most."""
 
 AT_ONCE = 4_000_000
 """Pairs that one round asks for at most, or hardly more: what bounds the memory for them."""
@@ -29,6 +47,8 @@ AT_ONCE = 4_000_000
 _P = np.uint64(0x9E3779B97F4A7C15)
 _S32 = np.uint64(32)
 _S29 = np.uint64(29)
+_FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @njit(nogil=True, cache=True)
@@ -40,74 +60,201 @@ def _slots(n: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def number_equal(keys: Any, members: Any, begin: int, buckets: Any) -> int:
-    """Give documents with equal keys the same number, counting from `begin`; the next free number.
-
-    members[i] says which row of `keys` belongs to document i of `buckets`: keys of non-members are not looked at.
-    """
-    n = members.shape[0]
-    mask = np.uint64(_slots(n) - 1)
-    table = np.full(_slots(n), -1, np.int32)
-    following = begin
-    for i in range(n):
-        key = keys[members[i]]
-        slot = (key * _P) >> np.uint64(20) & mask
-        while True:
-            first = table[slot]
-            if first < 0:
-                table[slot] = i
-                buckets[i] = -1
-                break
-            if keys[members[first]] == key:
-                if buckets[first] < 0:
-                    buckets[first] = following
-                    following += 1
-                buckets[i] = buckets[first]
-                break
-            slot = (slot + np.uint64(1)) & mask
-    return following
+def _bits(x: Any) -> Any:
+    """How many bits are set: LLVM makes one instruction of it."""
+    x = x - ((x >> _ONE) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(nogil=True, cache=True)
-def first_holders(identities: Any, compared: Any, out: Any) -> None:
-    """out[i] is the first compared document with the identity of i; i itself where it is not compared."""
-    n = identities.shape[0]
-    mask = np.uint64(_slots(n) - 1)
-    table = np.full(_slots(n), -1, np.int32)
-    for i in range(n):
-        out[i] = i
-        if not compared[i]:
-            continue
-        slot = (identities[i, 0] * _P) >> np.uint64(20) & mask
-        while True:
-            first = table[slot]
-            if first < 0:
-                table[slot] = i
-                break
-            if identities[first, 0] == identities[i, 0] and identities[first, 1] == identities[i, 1]:
-                out[i] = first
-                break
-            slot = (slot + np.uint64(1)) & mask
-
-
-@njit(nogil=True, cache=True)
-def hash_strings(data: Any, offsets: Any, out: Any) -> None:
-    """64 bits per string."""
-    for i in range(offsets.shape[0] - 1):
-        h = _P ^ np.uint64(offsets[i + 1] - offsets[i])
-        for j in range(offsets[i], offsets[i + 1]):
-            h = (h ^ np.uint64(data[j])) * _P
-            h ^= h >> _S29
-        out[i] = h ^ (h >> _S32)
-
-
-@njit(nogil=True, cache=True)
-def equal_samples(a: Any, b: Any) -> Any:
+def _equal_samples(a: Any, b: Any) -> Any:
     """In how many places two sketches agree."""
     equal = np.uint32(0)
     for p in range(a.shape[0]):
         equal += np.uint32(a[p] == b[p])
     return np.int64(equal)
+
+
+@njit(nogil=True, cache=True)
+def _equal_words(a: Any, b: Any) -> Any:
+    equal: Any = 0
+    for p in range(a.shape[0]):
+        equal += np.int64(a[p] == b[p])
+    return equal
+
+
+@njit(nogil=True, cache=True)
+def _equal_bits(a: Any, b: Any, bits: Any) -> Any:
+    differing: Any = 0
+    for p in range(a.shape[0]):
+        differing += _bits(a[p] ^ b[p])
+    return bits - differing
+
+
+@njit(nogil=True, cache=True)
+def _equal_lists(a: Any, b: Any, lists: Any) -> Any:
+    """An empty list has fingerprint 0, which says nothing."""
+    agreed: Any = 0
+    for first in range(0, a.shape[0], lists):
+        shared = False
+        for p in range(first, first + lists):
+            shared |= a[p] == b[p] and a[p] != _ZERO
+        agreed += np.int64(shared)
+    return agreed
+
+
+@njit(nogil=True, cache=True)
+def _bottom(a: Any, b: Any, m: Any) -> Any:
+    """Radinsky's theorem: of the m smallest values of the union, the share that both documents have."""
+    i: Any = 0
+    j: Any = 0
+    union: Any = 0
+    shared: Any = 0
+    while union < m and (i < a.shape[0] or j < b.shape[0]):
+        x = a[i] if i < a.shape[0] else _FREE
+        y = b[j] if j < b.shape[0] else _FREE
+        if x == _FREE and y == _FREE:
+            break
+        union += 1
+        shared += np.int64(x == y)
+        i += np.int64(x <= y)
+        j += np.int64(y <= x)
+    return shared / max(1, union)
+
+
+@njit(nogil=True, cache=True)
+def _common(a: Any, b: Any) -> Any:
+    """How many values two ascending lists of distinct values share."""
+    i: Any = 0
+    j: Any = 0
+    shared: Any = 0
+    while i < a.shape[0] and j < b.shape[0]:
+        x, y = a[i], b[j]
+        shared += np.int64(x == y)
+        i += np.int64(x <= y)
+        j += np.int64(y <= x)
+    return shared
+
+
+@njit(nogil=True, cache=True)
+def _match(a: Any, b: Any, contained: bool) -> Any:
+    """The share of the set bits that both filters have, of the fuller one's (or of the other's, for containment); -1
+    where both are empty.
+
+    The larger filter is folded to the size of the smaller one: a position is taken modulo the size.
+    """
+    if a.shape[0] < b.shape[0]:
+        a, b = b, a
+    n = b.shape[0]
+    first: Any = 0
+    second: Any = 0
+    both: Any = 0
+    for p in range(n):
+        folded = a[p]
+        for q in range(p + n, a.shape[0], n):
+            folded |= a[q]
+        first += _bits(folded)
+        second += _bits(b[p])
+        both += _bits(folded & b[p])
+    if first == 0 and second == 0:
+        return -1.0
+    return both / max(1, min(first, second) if contained else max(first, second))
+
+
+@njit(nogil=True, cache=True)
+def _mixed_match(a: Any, b: Any, links: float, contained: bool) -> Any:
+    """Texts and links, weighted; pages without any links are compared by their texts."""
+    first, second = np.int64(a[0]), np.int64(b[0])
+    text = max(0.0, _match(a[1 : 1 + first], b[1 : 1 + second], contained))
+    if links == 0.0:
+        return text
+    linked = _match(a[1 + first :], b[1 + second :], contained)
+    return text if linked < 0.0 else (1.0 - links) * text + links * linked
+
+
+@njit(nogil=True, cache=True)
+def _by_site(a: Any, b: Any, parameters: Any) -> float:
+    """parameters: features, shared features and C-similarity on one site, C-similarity on two, bits.
+
+    Site 0 is an unknown one; such a pair must pass the stricter rule.
+    """
+    k = np.int64(parameters[0])
+    last = a.shape[0] - 1
+    agreed = _equal_bits(a[k:last], b[k:last], np.int64(parameters[4]))
+    if a[last] != b[last] and a[last] != _ZERO and b[last] != _ZERO:
+        return np.float64(agreed) if agreed >= parameters[3] else 0.0
+    if agreed >= parameters[2] and _equal_words(a[:k], b[:k]) >= parameters[1]:
+        return np.float64(agreed)
+    return 0.0
+
+
+@njit(nogil=True, cache=True)
+def score(kind: int, samples: Any, words: Any, offsets: Any, parameters: Any, i: int, j: int) -> Any:
+    """What the signatures of i and j show."""
+    if kind == SAMPLES:
+        width = samples.shape[1]
+        agreed = _equal_samples(samples[i], samples[j])
+        return max(0.0, (agreed / width - 1.0 / 256.0) / (1.0 - 1.0 / 256.0))
+    a = words[offsets[i] : offsets[i + 1]]
+    b = words[offsets[j] : offsets[j + 1]]
+    if kind == EQUAL:
+        return _equal_words(a, b) * parameters[0]
+    if kind == BITS:
+        return np.float64(_equal_bits(a, b, np.int64(parameters[0])))
+    if kind == LISTS:
+        return np.float64(_equal_lists(a, b, np.int64(parameters[0])))
+    if kind == BOTTOM:
+        return _bottom(a, b, np.int64(parameters[0]))
+    if kind == MOD:
+        shared = _common(a, b)
+        return shared / max(1, a.shape[0] + b.shape[0] - shared)
+    if kind == CONTAINMENT:
+        return _common(a, b) / max(1, min(a.shape[0], b.shape[0]))
+    if kind == FILTER:
+        return _mixed_match(a, b, parameters[0], parameters[1] != 0.0)
+    return _by_site(a, b, parameters)
+
+
+@njit(nogil=True, cache=True)
+def scores(kind: int, samples: Any, words: Any, offsets: Any, parameters: Any, pairs: Any, out: Any) -> None:
+    """Of many pairs."""
+    for row in range(pairs.shape[0]):
+        out[row] = score(kind, samples, words, offsets, parameters, pairs[row, 0], pairs[row, 1])
+
+
+@njit(nogil=True, cache=True)
+def containments(kind: int, words: Any, offsets: Any, pairs: Any, out: Any) -> None:
+    """How much of each document of a pair is in the other, where signatures tell: MOD, CONTAINMENT, FILTER (texts)."""
+    for row in range(pairs.shape[0]):
+        i, j = pairs[row, 0], pairs[row, 1]
+        a = words[offsets[i] : offsets[i + 1]]
+        b = words[offsets[j] : offsets[j + 1]]
+        if kind == FILTER:
+            first, second = a[1 : 1 + np.int64(a[0])], b[1 : 1 + np.int64(b[0])]
+            out[row, 0], out[row, 1] = _inside(first, second), _inside(second, first)
+        else:
+            shared = _common(a, b)
+            out[row, 0], out[row, 1] = shared / max(1, a.shape[0]), shared / max(1, b.shape[0])
+
+
+@njit(nogil=True, cache=True)
+def _inside(a: Any, b: Any) -> Any:
+    """The share of a's bits that b has, both folded to the smaller size."""
+    n = min(a.shape[0], b.shape[0])
+    mine: Any = 0
+    both: Any = 0
+    for p in range(n):
+        x = a[p]
+        y = b[p]
+        for q in range(p + n, a.shape[0], n):
+            x |= a[q]
+        for q in range(p + n, b.shape[0], n):
+            y |= b[q]
+        mine += _bits(x)
+        both += _bits(x & y)
+    return both / max(1, mine)
 
 
 @njit(nogil=True, cache=True)
@@ -156,13 +303,7 @@ def _append(pairs: Any, n: int, i: int, j: int) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def estimate(agreed: int, width: int) -> float:
-    """The resemblance that sketches show: 8 bits agree by chance with probability 1/256, which is taken off."""
-    return max(0.0, (agreed / width - 1.0 / 256.0) / (1.0 - 1.0 / 256.0))
-
-
-@njit(nogil=True, cache=True)
-def _remember_best(j: int, agreed: int, n: int, chosen: Any, agreements: Any) -> Any:
+def _remember_best(j: int, agreed: float, n: int, chosen: Any, agreements: Any) -> Any:
     """Put a candidate among the best so far, the most agreeing first; how many there are now."""
     room = chosen.shape[0]
     if n == room and agreed <= agreements[n - 1]:
@@ -179,10 +320,12 @@ def _remember_best(j: int, agreed: int, n: int, chosen: Any, agreements: Any) ->
 
 @njit(nogil=True, cache=True)
 def star_round(
-    buckets: Any,
+    entries: Any,
+    begins: Any,
     n_buckets: int,
-    samples: Any,
-    least: int,
+    signatures: tuple[int, Any, Any, Any, Any],
+    least: float,
+    presumed: float,
     threshold: float,
     exact: bool,
     crowd: int,
@@ -195,25 +338,26 @@ def star_round(
     """Documents in order of priority: one that is similar to a kept one is removed, any other is kept.
 
     Only kept documents stand in the buckets, so a thousand copies cost a thousand comparisons. Of more than `crowd`
-    kept documents that share a bucket the latest are compared, and of those that come near the threshold the MEASURED
-    nearest by their sketches count; how many documents this cut short is returned. centre[i] is a kept document that
-    is similar to i, the most similar of those measured; i itself where it is kept.
+    kept documents that share a bucket the latest are compared, and of those that score `least` or more the MEASURED
+    best count; how many documents this cut short is returned. centre[i] is a kept document that is similar to i, the
+    most similar of those measured; i itself where it is kept.
 
-    What is not measured is presumed. Where a sketch comes near the threshold, i is presumed removed, and a few pairs
+    What is not measured is presumed. Where a score reaches `presumed`, i is presumed removed, and a few pairs
     are asked for: first those with documents that are settled as kept, so that one measurement may settle i as well.
-    Where none does, or the sketches of i were wrong before (doubt[i]), i is presumed kept, and all are asked for.
+    Where none does, or the scores of i were wrong before (doubt[i]), i is presumed kept, and all are asked for.
     A round ends early when it has asked for AT_ONCE pairs.
     """
-    n, k = buckets.shape
-    width = samples.shape[1]
-    head = np.full(n_buckets, -1, np.int32)
-    below = np.full((n, k), -1, np.int32)
+    kind, samples, words, offsets, parameters = signatures
+    n = begins.shape[0] - 1
+    head = np.full(n_buckets, -1, np.int32)  # the entry that stands last in a bucket
+    below = np.full(entries.shape[0], -1, np.int32)  # the entry before it
+    owner = np.empty(entries.shape[0], np.int32)
     stamp = np.full(n, -1, np.int32)
     settled = np.zeros(n, np.bool_)
     asked = np.empty((1024, 2), np.int32)
     n_asked = 0
     chosen = np.empty(MEASURED, np.int32)
-    agreements = np.empty(MEASURED, np.int64)
+    agreements = np.empty(MEASURED, np.float64)
     unknown = np.empty(MEASURED, np.int32)
     near = np.empty(MEASURED, np.bool_)
     crowded = 0
@@ -222,32 +366,30 @@ def star_round(
         n_chosen = 0
         compared = 0
         found = 0
-        for b in range(k):
-            bucket = buckets[i, b]
-            if bucket < 0:
-                continue
-            j = head[bucket]
-            while j >= 0 and compared < crowd:
+        for e in range(begins[i], begins[i + 1]):
+            owner[e] = i
+            at = head[entries[e]]
+            while at >= 0 and compared < crowd:
+                j = owner[at]
                 if stamp[j] != i:
                     stamp[j] = i
                     compared += 1
-                    agreed = equal_samples(samples[i], samples[j])
+                    agreed = score(kind, samples, words, offsets, parameters, i, j)
                     if agreed >= least:
                         found += 1
                         n_chosen = _remember_best(j, agreed, n_chosen, chosen, agreements)
-                j = below[j, b]
+                at = below[at]
         crowded += compared == crowd or found > n_chosen
         highest = -1.0
         n_unknown = 0
         promising = 0
         for c in range(n_chosen):
             j = chosen[c]
-            guess = estimate(agreements[c], width)
-            value = _measured(i, j, table, pairs, values) if exact else guess
+            value = _measured(i, j, table, pairs, values) if exact else agreements[c]
             if value < 0.0:
                 unknown[n_unknown] = j
-                near[n_unknown] = guess >= threshold - 0.1
-                promising += guess >= threshold - 0.1
+                near[n_unknown] = agreements[c] >= presumed
+                promising += agreements[c] >= presumed
                 n_unknown += 1
             elif value >= threshold and (value > highest or (value == highest and j < centre[i])):
                 highest = value
@@ -266,11 +408,9 @@ def star_round(
             break
         if not removed:
             settled[i] = n_unknown == 0
-            for b in range(k):
-                bucket = buckets[i, b]
-                if bucket >= 0:
-                    below[i, b] = head[bucket]
-                    head[bucket] = i
+            for e in range(begins[i], begins[i + 1]):
+                below[e] = head[entries[e]]
+                head[entries[e]] = e
     return asked[:n_asked], crowded
 
 
@@ -284,10 +424,12 @@ def _root(parent: Any, i: int) -> int:
 
 @njit(nogil=True, cache=True)
 def component_round(
-    buckets: Any,
+    entries: Any,
+    begins: Any,
     n_buckets: int,
-    samples: Any,
-    least: int,
+    signatures: tuple[int, Any, Any, Any, Any],
+    least: float,
+    presumed: float,
     threshold: float,
     exact: bool,
     crowd: int,
@@ -302,11 +444,12 @@ def component_round(
     parent[i] becomes the first document of i's component. `skip` jumps over the documents of a bucket that are
     connected with the one before them, so that a bucket of one large component is crossed in a few steps.
     """
-    n, k = buckets.shape
-    width = samples.shape[1]
+    kind, samples, words, offsets, parameters = signatures
+    n = begins.shape[0] - 1
     head = np.full(n_buckets, -1, np.int32)
-    below = np.full((n, k), -1, np.int32)
-    skip = np.full((n, k), -1, np.int32)
+    below = np.full(entries.shape[0], -1, np.int32)
+    skip = np.full(entries.shape[0], -1, np.int32)
+    owner = np.empty(entries.shape[0], np.int32)
     stamp = np.full(n, -1, np.int32)
     asked = np.empty((1024, 2), np.int32)
     n_asked = 0
@@ -315,44 +458,108 @@ def component_round(
         parent[i] = i
         compared = 0
         wanted = 0
-        for b in range(k):
-            bucket = buckets[i, b]
-            if bucket < 0:
-                continue
-            j = head[bucket]
-            while j >= 0 and compared < crowd and wanted < MEASURED:
+        for e in range(begins[i], begins[i + 1]):
+            owner[e] = i
+            bucket = entries[e]
+            at = head[bucket]
+            while at >= 0 and compared < crowd and wanted < MEASURED:
+                j = owner[at]
                 mine = _root(parent, i)
                 other = _root(parent, j)
                 if mine == other:
-                    further = skip[j, b]
-                    while further >= 0 and _root(parent, further) == other:
-                        further = skip[further, b]
-                    skip[j, b] = further
-                    j = further
+                    further = skip[at]
+                    while further >= 0 and _root(parent, owner[further]) == other:
+                        further = skip[further]
+                    skip[at] = further
+                    at = further
                     continue
-                agreed = equal_samples(samples[i], samples[j]) if stamp[j] != i else -1
+                agreed = score(kind, samples, words, offsets, parameters, i, j) if stamp[j] != i else -1.0
                 compared += stamp[j] != i
                 stamp[j] = i
                 if agreed >= least:
                     wanted += 1
-                    guess = estimate(agreed, width)
-                    value = _measured(i, j, table, pairs, values) if exact else guess
+                    value = _measured(i, j, table, pairs, values) if exact else agreed
+                    similar = value >= threshold
                     if value < 0.0:
                         asked = _append(asked, n_asked, i, j)
                         n_asked += 1
-                        value = 0.0 if doubt[i] else guess
-                    if value >= threshold:
+                        similar = not doubt[i] and agreed >= presumed
+                    if similar:
                         parent[max(mine, other)] = min(mine, other)
-                j = below[j, b]
-            below[i, b] = head[bucket]
-            skip[i, b] = head[bucket]
-            head[bucket] = i
+                at = below[at]
+            below[e] = head[bucket]
+            skip[e] = head[bucket]
+            head[bucket] = e
         crowded += compared == crowd or wanted == MEASURED
         if n_asked >= AT_ONCE:
             return asked[:n_asked], crowded
     for i in range(n):
         parent[i] = _root(parent, i)
     return asked[:n_asked], crowded
+
+
+@njit(nogil=True, cache=True)
+def chain(entries: Any, begins: Any, n_buckets: int, owner: Any, below: Any, rank: Any) -> None:
+    """Of every entry: its document, the entry before it in its bucket, and how many stand before it."""
+    head = np.full(n_buckets, -1, np.int32)
+    for i in range(begins.shape[0] - 1):
+        for e in range(begins[i], begins[i + 1]):
+            owner[e] = i
+            at = head[entries[e]]
+            below[e] = at
+            rank[e] = rank[at] + 1 if at >= 0 else 0
+            head[entries[e]] = e
+
+
+@njit(nogil=True, cache=True)
+def pair_round(
+    begins: Any,
+    owner: Any,
+    below: Any,
+    rank: Any,
+    signatures: tuple[int, Any, Any, Any, Any],
+    least: float,
+    most: int,
+    start: int,
+    stamp: Any,
+    pairs: Any,
+    values: Any,
+) -> tuple[int, int, int, int]:
+    """Candidate pairs of the documents from `start` on, each with the documents before it, that score `least` or more.
+
+    Stops where `pairs` might not hold the next document's. Returns how many pairs, where to go on, how many documents
+    had more than `most` candidates, and how many entries were not looked at because of that.
+    """
+    kind, samples, words, offsets, parameters = signatures
+    n = begins.shape[0] - 1
+    n_pairs = 0
+    cut = 0
+    left_out: Any = 0
+    i = start
+    while i < n and n_pairs + min(most, i) <= pairs.shape[0]:
+        compared = 0
+        more = False
+        stamp[i] = i
+        for e in range(begins[i], begins[i + 1]):
+            at = below[e]
+            while at >= 0 and compared < most:
+                j = owner[at]
+                if stamp[j] != i:
+                    stamp[j] = i
+                    compared += 1
+                    agreed = score(kind, samples, words, offsets, parameters, i, j)
+                    if agreed >= least:
+                        pairs[n_pairs, 0] = i
+                        pairs[n_pairs, 1] = j
+                        values[n_pairs] = agreed
+                        n_pairs += 1
+                at = below[at]
+            if at >= 0:
+                left_out += rank[at] + 1
+                more = True
+        cut += 1 if more else 0
+        i += 1
+    return n_pairs, i, cut, left_out
 
 
 @njit(nogil=True, cache=True)

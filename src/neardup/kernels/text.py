@@ -5,20 +5,34 @@ Everything on the way stands in this one file, because numba's cache does not no
     tokenize          bytes → a 64-bit hash per token of the canonical sequence
     identity          tokens → 128 bits that name the sequence
     shingle           tokens → a 64-bit fingerprint per w consecutive tokens
+    shingle_rabin     the same with Rabin's fingerprints
     number_repeats    a set of fingerprints → a multiset with occurrence numbers
     minima            fingerprints → the minimum under each of P permutations
     features          minima → k keys, each of s minima
+    features_rabin    the same with Rabin's fingerprints
     sketch_documents  all of the above for every document of a batch
     sort_distinct     fingerprints → sorted set
     shingle_sets      the sorted shingle sets of chosen documents of a batch
+    fingerprint_documents  the fingerprints of every document of a batch, in order of occurrence
 
 A batch is Arrow's own layout: `data` holds the bytes, document i is data[offsets[i]:offsets[i + 1]].
+
+Tokens and shingles are of a mixing hash unless `rabin` is given: the tables of `neardup.rabin.shingle_tables` for the
+same w. numba compiles a version for each and drops the other's branches (`if rabin is None`), so neither pays.
+
+    mixing  token    h → (h ^ code point) · P from the seed, then mixed
+            shingle  Σ token[i + j] · B^(w - 1 - j) mod 2^64, then mixed
+    Rabin   token    the fingerprint of the folded UTF-8 bytes; of a line, those of its words with a space between
+            shingle  the fingerprint of the w tokens as 8 big-endian bytes each, under a second polynomial
 
 What is proven and what is measured: a token hash, a shingle fingerprint and a feature are 64 bits of a mixing hash,
 not of a universal family; two different shingles agree with a probability of about 2^-59 (B - 1 is even, so swapped
 tokens cost a few bits). The permutations are linear, x → a·x + b mod 2^32 with odd a, on 32 bits of the mixed
 fingerprint (Broder, "Identifying and Filtering Near-Duplicate Documents", section 2: random linear transformations
-are likely to suffice); tests/statistics holds them to the binomial formula.
+are likely to suffice); tests/statistics holds them to the binomial formula. With Rabin's fingerprints the collisions
+are bounded by a theorem (see `neardup.rabin`); what follows them is the same. Rabin's fingerprints are linear too, and
+those of short strings are small numbers, so they are mixed before a permutation or the identity sees them. The mixing
+is a bijection: it adds no collision, and a permutation after it is still a permutation.
 """
 
 from typing import Any
@@ -46,6 +60,9 @@ _BASE = np.uint64(0x5851F42D4C957F2D)
 _LINE = np.uint64(0x2545F4914F6CDD1D)
 _S33 = np.uint64(33)
 _S27, _S37, _S31 = np.uint64(27), np.uint64(37), np.uint64(31)
+_S8, _S16, _S24, _S32, _S40, _S48, _S56 = (np.uint64(8 * n) for n in range(1, 8))
+_X80, _X255 = np.uint64(0x80), np.uint64(0xFF)
+_SPACE = np.uint64(32)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _LOW32 = np.uint64(0xFFFFFFFF)
 _U6, _U12, _U18 = np.uint32(6), np.uint32(12), np.uint32(18)
@@ -59,6 +76,54 @@ def _mix(h: Any) -> Any:
     h ^= h >> _S33
     h *= _M2
     return h ^ (h >> _S33)
+
+
+@njit(nogil=True, cache=True)
+def _mix_all(values: Any, n: int) -> None:
+    for i in range(n):
+        values[i] = _mix(values[i])
+
+
+@njit(nogil=True, cache=True)
+def _push_byte(h: Any, c: Any, push: Any) -> Any:
+    """h · x^8 + c mod a polynomial of degree 64."""
+    return (h << _S8) ^ c ^ push[h >> _S56]
+
+
+@njit(nogil=True, cache=True)
+def _weighted(value: Any, table: Any) -> Any:
+    """Σ table[j, byte j of value], byte 0 being the lowest: the value times what the table was made for."""
+    return (
+        table[0, value & _X255]
+        ^ table[1, (value >> _S8) & _X255]
+        ^ table[2, (value >> _S16) & _X255]
+        ^ table[3, (value >> _S24) & _X255]
+        ^ table[4, (value >> _S32) & _X255]
+        ^ table[5, (value >> _S40) & _X255]
+        ^ table[6, (value >> _S48) & _X255]
+        ^ table[7, value >> _S56]
+    )
+
+
+@njit(nogil=True, cache=True)
+def _letter(h: Any, code: Any, rabin: Any) -> Any:
+    """A token's hash with one code point more."""
+    c = np.uint64(code)
+    if rabin is None:
+        return (h ^ c) * _P
+    push = rabin[0]
+    if c < _X80:
+        return _push_byte(h, c, push)
+    last = _X80 | (c & np.uint64(0x3F))
+    if c < np.uint64(0x800):
+        return _push_byte(_push_byte(h, np.uint64(0xC0) | c >> np.uint64(6), push), last, push)
+    third = _X80 | (c >> np.uint64(6) & np.uint64(0x3F))
+    if c < np.uint64(0x10000):
+        h = _push_byte(h, np.uint64(0xE0) | c >> np.uint64(12), push)
+    else:
+        h = _push_byte(h, np.uint64(0xF0) | c >> np.uint64(18), push)
+        h = _push_byte(h, _X80 | (c >> np.uint64(12) & np.uint64(0x3F)), push)
+    return _push_byte(_push_byte(h, third, push), last, push)
 
 
 @njit(nogil=True, cache=True)
@@ -95,7 +160,17 @@ def _decode(data: Any, i: int, stop: int) -> tuple[Any, int]:
 
 @njit(nogil=True, cache=True)
 def tokenize(
-    data: Any, start: int, stop: int, kind: int, seed: Any, ascii: Any, page: Any, entry: Any, pool: Any, out: Any
+    data: Any,
+    start: int,
+    stop: int,
+    kind: int,
+    seed: Any,
+    ascii: Any,
+    page: Any,
+    entry: Any,
+    pool: Any,
+    out: Any,
+    rabin: Any = None,
 ) -> int:
     """Write the token hashes of data[start:stop] to `out`; their number, -1 where the bytes are not UTF-8, -2 where
     `out` is too small: a few code points unfold to a whole sentence, so the bytes do not bound the tokens.
@@ -103,12 +178,18 @@ def tokenize(
     A token is a maximal run of letters, digits and the marks on them; in a script without spaces, and always with
     CHARS, a letter with its marks. With LINES a token is all tokens of one line. Code points are folded first:
     compatibility decomposition, full case folding, ignorable ones dropped, marks in canonical order.
+
+    With `rabin` the hash is the Rabin fingerprint of the token's folded UTF-8 bytes; of a line, that of its tokens
+    with one space between. The seed has no part in it.
     """
     n = 0
-    h = seed
+    fresh = seed
+    if rabin is not None:
+        fresh = _ONE
+    h = fresh
     inside: Any = np.int64(0)  # a token has begun
     single = False  # ... and takes no further letter
-    line, line_tokens = seed, 0
+    line, line_tokens = fresh, 0
     marks = np.empty(_MARKS, np.uint32)
     marks_class = np.empty(_MARKS, np.uint32)
     waiting = 0
@@ -128,7 +209,10 @@ def tokenize(
                 out[n] = h
                 n += inside & (letter ^ 1)
                 mask = _ZERO - np.uint64(letter)
-                h = (((h ^ np.uint64(c)) * _P) & mask) | (seed & ~mask)
+                if rabin is None:
+                    h = (((h ^ np.uint64(c)) * _P) & mask) | (seed & ~mask)
+                else:
+                    h = (_push_byte(h, np.uint64(c), rabin[0]) & mask) | (_ONE & ~mask)
                 inside = letter
         end_of_text = i >= stop
         ends_line = end_of_text
@@ -173,15 +257,15 @@ def tokenize(
                     waiting += 1
                     continue
             for j in range(waiting):
-                h = (h ^ np.uint64(marks[j])) * _P
+                h = _letter(h, marks[j], rabin)
             waiting = 0
             if cls == _MARK:
-                h = (h ^ np.uint64(code)) * _P
+                h = _letter(h, code, rabin)
                 continue
             alone = cls == _SINGLE or (kind == CHARS and cls == _WORD)
             if inside != 0 and (single or alone or cls == _SEPARATOR):
                 if kind == LINES:
-                    line = (line ^ _mix(h)) * _LINE
+                    line = (line ^ _mix(h)) * _LINE if rabin is None else h
                     line_tokens += 1
                 elif n == out.shape[0]:
                     return -2
@@ -190,9 +274,11 @@ def tokenize(
                     n += 1
                 inside = np.int64(0)
                 single = False
-                h = seed
+                h = fresh
+                if rabin is not None and kind == LINES:
+                    h = _push_byte(line, _SPACE, rabin[0])
             if cls != _SEPARATOR:
-                h = (h ^ np.uint64(code)) * _P
+                h = _letter(h, code, rabin)
                 inside = np.int64(1)
                 single = alone
         if ends_line and line_tokens != 0:
@@ -200,11 +286,13 @@ def tokenize(
                 return -2
             out[n] = line
             n += 1
-            line, line_tokens = seed, 0
+            line, line_tokens = fresh, 0
+            h = fresh
         if end_of_text:
             break
-    for j in range(n):
-        out[j] = _mix(out[j])
+    if rabin is None:
+        for j in range(n):
+            out[j] = _mix(out[j])
     return n
 
 
@@ -225,11 +313,33 @@ def identity(tokens: Any, n: int, seed: Any) -> tuple[Any, Any]:
 
 
 @njit(nogil=True, cache=True)
-def shingle(tokens: Any, n: int, w: int, out: Any) -> int:
+def shingle_rabin(tokens: Any, n: int, w: int, rabin: Any, out: Any) -> int:
+    """Rabin fingerprints of all runs of w tokens, each token as its 8 big-endian bytes, rolling.
+
+    Fewer than w tokens are one shingle of their own: the fingerprint of the 8n bytes, which the leading 1 tells from
+    those of 8w bytes.
+    """
+    _, shift, gone = rabin
+    if n == 0:
+        return 0
+    f = _ONE
+    for i in range(min(n, w)):
+        f = _weighted(f, shift) ^ tokens[i]
+    out[0] = f
+    for i in range(w, n):
+        f = _weighted(f, shift) ^ tokens[i] ^ _weighted(tokens[i - w], gone)
+        out[i - w + 1] = f
+    return max(n - w + 1, 1)
+
+
+@njit(nogil=True, cache=True)
+def shingle(tokens: Any, n: int, w: int, out: Any, rabin: Any = None) -> int:
     """Fingerprints of all runs of w tokens, rolling: F = Σ token[i + j] · B^(w - 1 - j) mod 2^64, then mixed.
 
-    Fewer than w tokens are one shingle of their own.
+    Fewer than w tokens are one shingle of their own. With `rabin` see `shingle_rabin`.
     """
+    if rabin is not None:
+        return shingle_rabin(tokens, n, w, rabin, out)
     if n == 0:
         return 0
     f = _ZERO
@@ -359,6 +469,22 @@ def features(smallest: Any, k: int, s: int, seed: Any, keys: Any) -> None:
 
 
 @njit(nogil=True, cache=True)
+def features_rabin(smallest: Any, k: int, s: int, push: Any, keys: Any) -> None:
+    """Broder, section 3: the Rabin fingerprint of each of k groups of s minima, with the group's number (from 0) in
+    front; all of them as 4 big-endian bytes. `push` belongs to another polynomial than those of words and shingles:
+    the minima depend on these, and the theorem is about strings that do not depend on the polynomial."""
+    for g in range(k):
+        h = _ONE
+        for j in range(-1, s):
+            value = np.uint64(g) if j < 0 else np.uint64(smallest[g * s + j])
+            h = _push_byte(h, value >> _S24, push)
+            h = _push_byte(h, value >> _S16 & _X255, push)
+            h = _push_byte(h, value >> _S8 & _X255, push)
+            h = _push_byte(h, value & _X255, push)
+        keys[g] = h
+
+
+@njit(nogil=True, cache=True)
 def sketch_documents(
     data: Any,
     offsets: Any,
@@ -367,6 +493,8 @@ def sketch_documents(
     repeats: bool,
     seed: Any,
     tables: tuple[Any, Any, Any, Any],
+    rabin: Any,
+    feature_push: Any,
     multiply: Any,
     add: Any,
     k: int,
@@ -379,7 +507,11 @@ def sketch_documents(
 ) -> None:
     """Sketch each document of a batch into row i of the output arrays.
 
-    `samples` keeps 8 bits of every minimum, mixed: enough to estimate the resemblance (b-bit min-wise hashing).
+    `samples` keeps 8 bits of every minimum, mixed: enough to estimate the resemblance (b-bit min-wise hashing);
+    it has a column for each, or none.
+
+    With `rabin` the shingles are Rabin's, with `feature_push` the features are. Rabin's shingles are mixed on their
+    way to the permutations: a bijection, so equal minima mean what they meant.
     """
     ascii, page, entry, pool = tables
     longest = 0
@@ -390,24 +522,31 @@ def sketch_documents(
     fingerprint = np.empty(longest + 2, np.uint64)
     smallest = np.empty(multiply.shape[0], np.uint32)
     for i in range(documents):
-        n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token)
+        n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
         while n == -2:
             token = np.empty(2 * token.shape[0], np.uint64)
             fingerprint = np.empty(token.shape[0], np.uint64)
-            n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token)
+            n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
         if n <= 0:
             status[i] = INVALID if n < 0 else EMPTY
             tokens[i] = 0
             continue
         status[i] = SHORT if n < w else FINE
         tokens[i] = n
+        m = shingle(token, n, w, fingerprint, rabin)
+        if rabin is not None:
+            _mix_all(token, n)
         identities[i, 0], identities[i, 1] = identity(token, n, seed)
-        m = shingle(token, n, w, fingerprint)
         if repeats:
             number_repeats(fingerprint, m, token)
+        if rabin is not None:
+            _mix_all(fingerprint, m)
         minima(fingerprint, m, multiply, add, smallest)
-        features(smallest, k, s, seed, keys[i])
-        for p in range(smallest.shape[0]):
+        if feature_push is None:
+            features(smallest, k, s, seed, keys[i])
+        else:
+            features_rabin(smallest, k, s, feature_push, keys[i])
+        for p in range(samples.shape[1]):
             samples[i, p] = np.uint8((np.uint64(smallest[p]) * _P) >> np.uint64(56))
 
 
@@ -421,6 +560,7 @@ def shingle_sets(
     repeats: bool,
     seed: Any,
     tables: tuple[Any, Any, Any, Any],
+    rabin: Any,
     sizes: Any,
     out: Any,
 ) -> int:
@@ -434,18 +574,77 @@ def shingle_sets(
     total = 0
     for c in range(chosen.shape[0]):
         i = chosen[c]
-        n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token)
+        n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
         while n == -2:
             token = np.empty(2 * token.shape[0], np.uint64)
-            n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token)
+            n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
         if total + n > out.shape[0]:
             return -1
-        m = shingle(token, max(n, 0), w, out[total:])
+        m = shingle(token, max(n, 0), w, out[total:], rabin)
         if repeats:
             number_repeats(out[total:], m, token)
         m = sort_distinct(out[total:], m, token)
         sizes[c] = m
         total += m
+    return total
+
+
+@njit(nogil=True, cache=True)
+def fingerprint_documents(
+    data: Any,
+    offsets: Any,
+    kind: int,
+    w: int,
+    repeats: bool,
+    seed: Any,
+    tables: tuple[Any, Any, Any, Any],
+    rabin: Any,
+    status: Any,
+    tokens: Any,
+    identities: Any,
+    ends: Any,
+    out: Any,
+) -> int:
+    """Write the shingle fingerprints of each document of a batch to `out`, in order of occurrence, one document behind
+    the other; their total, or -1 where `out` is too small. Those of document i end at ends[i].
+
+    With w = 1 they are the tokens' hashes themselves, without the step from a token to a shingle: of the mixing hash
+    where `rabin` is None, else Rabin's. With `repeats` the k-th occurrence is an element of its own, as in
+    `sketch_documents`, and the order is another. `status`, `tokens` and `identities` are those of `sketch_documents`.
+    """
+    ascii, page, entry, pool = tables
+    longest = 0
+    documents = offsets.shape[0] - 1
+    for i in range(documents):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    token = np.empty(longest + 2, np.uint64)
+    total = 0
+    for i in range(documents):
+        n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
+        while n == -2:
+            token = np.empty(2 * token.shape[0], np.uint64)
+            n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
+        ends[i] = total
+        if n <= 0:
+            status[i] = INVALID if n < 0 else EMPTY
+            tokens[i] = 0
+            continue
+        status[i] = SHORT if n < w else FINE
+        tokens[i] = n
+        m = max(n - w + 1, 1)
+        if total + m > out.shape[0]:
+            return -1
+        if w == 1:
+            out[total : total + n] = token[:n]
+        else:
+            shingle(token, n, w, out[total:], rabin)
+        if rabin is not None:
+            _mix_all(token, n)
+        identities[i, 0], identities[i, 1] = identity(token, n, seed)
+        if repeats:
+            number_repeats(out[total:], m, token)
+        total += m
+        ends[i] = total
     return total
 
 

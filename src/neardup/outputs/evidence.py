@@ -38,6 +38,11 @@ def _names(codes: NDArray[np.uint8], names: tuple[str, ...]) -> pa.Array:
     return pa.array(names, pa.string()).take(pa.array(codes))
 
 
+def _known(values: NDArray[np.float64]) -> pa.Array:
+    """NaN stands for what is not known."""
+    return pa.array(values, mask=np.isnan(values))
+
+
 def removed_tables(collection: Collection, decision: Decision) -> Iterator[pa.Table]:
     """One row per removed document, in the order of the input; in slices, so that memory is bounded."""
     for rows in _slices(len(decision.removed)):
@@ -46,10 +51,11 @@ def removed_tables(collection: Collection, decision: Decision) -> Iterator[pa.Ta
             collection.any_order("id", removed),
             collection.any_order("id", kept),
             _names(decision.relation[rows], RELATIONS),
-            decision.resemblance[rows],
-            decision.removed_in_kept[rows],
-            decision.kept_in_removed[rows],
+            _known(decision.resemblance[rows]),
+            _known(decision.removed_in_kept[rows]),
+            _known(decision.kept_in_removed[rows]),
             _names(decision.measured[rows], MEASURED),
+            decision.score[rows],
             collection.any_order("url", removed),
             collection.any_order("url", kept),
         ]
@@ -93,6 +99,6 @@ def notes_table(collection: Collection, decision: Decision, groups: Groups, star
         spread(rows, collection.any_order("id", groups.centres[first:last])),
         spread(removed, collection.any_order("id", decision.kept_for[low:high])),
         spread(removed, _names(decision.relation[low:high], RELATIONS)),
-        spread(removed, pa.array(decision.resemblance[low:high])),
+        spread(removed, _known(decision.resemblance[low:high])),
     ]
     return pa.table(dict(zip(NOTES.names, columns, strict=True)), schema=NOTES)

@@ -1,4 +1,12 @@
-"""From fingerprints to a few dozen bytes per document.
+"""Fingerprints → what is kept of a document, and what two of them show.
 
-minhash   the minimum under each of k·s permutations, grouped into k features
+base       the contract: Sketcher, Sketches, Comparison
+minhash    minima under many permutations, features of them        (Broder; Henzinger's Algorithm B)
+simhash    random projection                                       (Henzinger's Algorithm C, Charikar)
+both       the combined algorithm, and another rule for one site   (Henzinger)
+lists      fingerprints of lists of words                          (Pugh)
+samples    the m smallest, or those that are 0 modulo n            (Broder, Radinsky)
+bloom      content-defined chunks in Bloom filters                 (Jain, Dahlin, Tewari)
+kinds      all of them by name
+artefact   sketches on disk, the collection of all of them
 """

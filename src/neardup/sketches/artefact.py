@@ -5,8 +5,9 @@
     position                     line or row in its file
     status, tokens, bytes        what became of the document, its length in tokens and bytes of text
     identity_a, identity_b       128 bits that name its token sequence
-    key0 … key(k-1)              its features
-    samples                      8 bits of each of the k·s minima
+    words                        the sketch: so many 64-bit words for every document
+    samples                      8 bits of each minimum, where the sketch keeps them
+    ragged                       a list of 64-bit words, where their number is another for every document
     integer:C, number:C, string:C  the value in a column C of the keep policy, as whichever of the three it is
 
 The schema's metadata names the recipe; a file of another recipe is refused.
@@ -14,7 +15,7 @@ The schema's metadata names the recipe; a file of another recipe is refused.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -23,15 +24,15 @@ from numpy.typing import NDArray
 
 from neardup.atomic import appearing
 from neardup.errors import InputError, WorkError
-from neardup.kernels import groups as kernel
-from neardup.sketches.minhash import MinHashSettings, Sketches
+from neardup.kernels import equal as kernel
+from neardup.sketches.base import Ragged, Sketcher, Sketches
 from neardup.sources.base import Documents
 
 _ROWS_TOGETHER = 16384
 _SLOTS = {"integer": pa.int64(), "number": pa.float64(), "string": pa.string()}
 
 
-def schema(recipe_id: str, settings: MinHashSettings, columns: tuple[str, ...]) -> pa.Schema:
+def schema(recipe_id: str, sketcher: Sketcher, columns: tuple[str, ...]) -> pa.Schema:
     """Of a sketch file."""
     return pa.schema(
         [
@@ -44,8 +45,9 @@ def schema(recipe_id: str, settings: MinHashSettings, columns: tuple[str, ...]) 
             ("bytes", pa.int64()),
             ("identity_a", pa.uint64()),
             ("identity_b", pa.uint64()),
-            *((f"key{i}", pa.uint64()) for i in range(settings.k)),
-            ("samples", pa.binary(settings.permutations)),
+            *([("words", pa.binary(8 * sketcher.words))] if sketcher.words else []),
+            *([("samples", pa.binary(sketcher.samples))] if sketcher.samples else []),
+            *([("ragged", pa.large_list(pa.uint64()))] if sketcher.has_ragged else []),
             *((f"{slot}:{c}", kind) for c in columns for slot, kind in _SLOTS.items()),
         ],
         metadata={"neardup.recipe": recipe_id},
@@ -71,17 +73,23 @@ def batch(
         "bytes": pa.array(sizes),
         "identity_a": pa.array(np.ascontiguousarray(made.identities[:, 0])),
         "identity_b": pa.array(np.ascontiguousarray(made.identities[:, 1])),
-        "samples": pa.FixedSizeBinaryArray.from_buffers(
-            pa.binary(made.samples.shape[1]), rows, [None, pa.py_buffer(made.samples)]
-        ),
+        "words": _matrix(made.words),
+        "samples": _matrix(made.samples),
     }
-    for i in range(made.keys.shape[1]):
-        values[f"key{i}"] = pa.array(np.ascontiguousarray(made.keys[:, i]))
+    if made.ragged is not None:
+        values["ragged"] = pa.LargeListArray.from_arrays(made.ragged.offsets, made.ragged.values)
     for field in layout:
         slot, _, column = field.name.partition(":")
         if column:
             values[field.name] = _value(documents.columns[column], slot, column)
     return pa.RecordBatch.from_arrays([values[f.name] for f in layout], schema=layout)
+
+
+def _matrix(rows: NDArray[Any]) -> pa.Array:
+    width = rows.shape[1] * rows.itemsize
+    return pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(width), len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows))]
+    )
 
 
 def _value(values: pa.Array, slot: str, column: str) -> pa.Array:
@@ -189,16 +197,32 @@ class Collection:
             out[start : start + rows.num_rows, 1] = rows.column("identity_b").to_numpy()
         return out
 
-    def samples(self, chosen: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """The samples of some documents, in any order."""
-        width = self.layout.field("samples").type.byte_width if self._paths else 1
-        out = np.empty((len(chosen), width), np.uint8)
+    def matrix(self, column: Literal["words", "samples"], chosen: NDArray[np.int64]) -> NDArray[Any]:
+        """The words or samples of some documents, in any order."""
         order = np.argsort(chosen, kind="stable")
+        out: NDArray[Any] | None = None
         for place, local, rows in self._chosen(chosen[order]):
-            stored = rows.column("samples")
-            matrix = np.frombuffer(stored.buffers()[1], np.uint8)[: len(stored) * width].reshape(-1, width)
-            out[order[place]] = matrix[local]
-        return out
+            rows_of = _rows_of(rows, column)
+            if out is None:
+                out = np.empty((len(chosen), rows_of.shape[1]), rows_of.dtype)
+            out[order[place]] = rows_of[local]
+        return np.empty((len(chosen), 0), np.uint64 if column == "words" else np.uint8) if out is None else out
+
+    def ragged(self, chosen: NDArray[np.int64]) -> Ragged | None:
+        """The ragged words of some documents, in any order; None where the sketch has none."""
+        if "ragged" not in self.layout.names:
+            return None
+        lists = self.any_order("ragged", chosen)
+        return Ragged(lists.flatten().to_numpy(), np.concatenate([[0], np.cumsum(lists.value_lengths().to_numpy())]))
+
+    def sketches(self) -> Iterator[tuple[int, NDArray[np.uint64], Ragged | None]]:
+        """All of them, batch by batch: the number of the first document, words, ragged words."""
+        for start, rows in self._batches():
+            ragged = None
+            if "ragged" in rows.schema.names:
+                lists = rows.column("ragged")
+                ragged = Ragged(lists.flatten().to_numpy(), lists.offsets.to_numpy() - lists.offsets[0].as_py())
+            yield start, _rows_of(rows, "words"), ragged
 
     def values(self, column: str, chosen: NDArray[np.int64]) -> pa.ChunkedArray:
         """A column of some documents, given by ascending numbers."""
@@ -224,3 +248,14 @@ class Collection:
         if len(used) == 2:
             return pc.coalesce(used["number"], used["integer"].cast(pa.float64(), safe=False))
         return next(iter(used.values()), slots["number"])
+
+
+def _rows_of(rows: pa.RecordBatch, column: str) -> NDArray[Any]:
+    """A column of fixed-size binaries as a matrix, without copying."""
+    kind = np.uint64 if column == "words" else np.uint8
+    if column not in rows.schema.names:
+        return np.empty((rows.num_rows, 0), kind)
+    stored = rows.column(column)
+    width = stored.type.byte_width
+    buffer = np.frombuffer(stored.buffers()[1], np.uint8)[stored.offset * width :][: len(stored) * width]
+    return buffer.view(kind).reshape(len(stored), -1)

@@ -1,115 +1,129 @@
-"""Min-hash sketches and their features (Broder, sections 2 and 3)."""
+"""Min-hash sketches and their features (Broder, sections 2 and 3; Henzinger's Algorithm B).
+
+A sketch is the minimum of a document's shingles under each of k·s permutations. k groups of s minima are fingerprinted
+to features. Two documents are candidates if they share r features: r = 1 is what most tools call banding, r > 1 is
+Broder's filter, for which every r-subset of the features is a key of its own, so that no list of pairs is needed.
+"""
 
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import RecipeError
+from neardup.kernels import groups
 from neardup.kernels import text as kernel
-from neardup.kernels import unicode_tables
+from neardup.rabin import push_table, second_polynomial
 from neardup.shingles import ShingleSettings
+from neardup.sketches.base import Comparison, Ragged, Sketcher, Sketches, check_seed, even, mixed
 from neardup.text.batches import TextBatch
 from neardup.text.settings import TextSettings
+
+MOST_KEYS = 5000
+"""r-subsets of a document's features."""
 
 
 @dataclass(frozen=True)
 class MinHashSettings:
-    """k groups of s minima."""
+    """k groups of s minima, of which r must agree."""
 
     k: int = 20
     s: int = 7
     seed: int = 1
+    r: int = 1
+    samples: bool = True
+    """Keep 8 bits of each minimum too, from which the resemblance is estimated."""
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.s < 1 or self.k * self.s > 4096:
             raise RecipeError(
                 f"k × s = {self.k} × {self.s} = {self.k * self.s}: both are at least 1 and their product at most 4096."
             )
-        if not 0 <= self.seed < 2**63:
-            raise RecipeError(f"seed = {self.seed}: choose one from 0 to 2^63 - 1.")
+        if not 1 <= self.r <= self.k:
+            raise RecipeError(f"r = {self.r} of k = {self.k} features: r is at least 1 and at most k.")
+        if comb(self.k, self.r) > MOST_KEYS:
+            raise RecipeError(
+                f"r = {self.r} of k = {self.k} features are {comb(self.k, self.r):,} subsets, each a key per document; "
+                f"at most {MOST_KEYS:,} are possible. Choose fewer features, or a smaller r."
+            )
+        check_seed(self.seed)
 
     @property
     def permutations(self) -> int:
         """Length of the sketch."""
         return self.k * self.s
 
-
-@dataclass(frozen=True)
-class Sketches:
-    """The sketches of a batch: row i belongs to document i. Rows that are not `compared` hold zeros."""
-
-    status: NDArray[np.uint8]
-    tokens: NDArray[np.int64]
-    identities: NDArray[np.uint64]
-    keys: NDArray[np.uint64]
-    samples: NDArray[np.uint8]
-
     @property
-    def compared(self) -> NDArray[np.bool_]:
-        """Documents that have tokens."""
-        return np.isin(self.status, (kernel.FINE, kernel.SHORT))
+    def estimates(self) -> bool:
+        """Whether the resemblance can be told from what is kept."""
+        return self.samples or self.s == 1
 
 
-class MinHash:
-    """Sketches documents. Threads may share one."""
+class MinHash(Sketcher):
+    """Sketches documents by minima and features."""
 
     def __init__(self, text: TextSettings, shingles: ShingleSettings, settings: MinHashSettings) -> None:
-        self.text, self.shingles, self.settings = text, shingles, settings
-        random = np.random.Generator(np.random.PCG64(settings.seed))
-        self._seed = np.uint64(random.integers(0, 2**63))
-        draw = random.integers(0, 2**32, (2, settings.permutations), dtype=np.uint32)
+        super().__init__(text, shingles, settings.seed)
+        self.settings = settings
+        k, s = settings.k, settings.s
+        self.words = k
+        self.samples = settings.permutations if settings.samples else 0
+        draw = self.random.integers(0, 2**32, (2, settings.permutations), dtype=np.uint32)
         self._multiply, self._add = draw[0] | np.uint32(1), draw[1]
-        self._tables = unicode_tables()
+        self._features = None if self.polynomial is None else push_table(second_polynomial(self.polynomial))
+        if settings.samples:
+            self.comparison = Comparison(groups.SAMPLES, (), "resemblance", None, 1.0)
+        elif s == 1:
+            self.comparison = Comparison(groups.EQUAL, (1.0 / k,), "resemblance", None, 1.0)
+        else:
+            self.comparison = Comparison(groups.EQUAL, (1.0,), "b-similarity", settings.r, k)
 
     def sketch(self, batch: TextBatch) -> Sketches:
-        """All that is kept of each document."""
-        n, k, s = len(batch.offsets) - 1, self.settings.k, self.settings.s
-        made = Sketches(
-            status=np.zeros(n, np.uint8),
-            tokens=np.zeros(n, np.int64),
-            identities=np.zeros((n, 2), np.uint64),
-            keys=np.zeros((n, k), np.uint64),
-            samples=np.zeros((n, k * s), np.uint8),
-        )
+        """Minima → features, and samples where they are kept."""
+        made = self.blank(len(batch.offsets) - 1)
         kernel.sketch_documents(
             batch.data,
             batch.offsets,
             self.text.kind,
             self.shingles.width,
             self.shingles.repeats,
-            self._seed,
-            self._tables,
+            self.seed,
+            self.tables,
+            self.rabin,
+            self._features,
             self._multiply,
             self._add,
-            k,
-            s,
+            self.settings.k,
+            self.settings.s,
             made.status,
             made.tokens,
             made.identities,
-            made.keys,
+            made.words,
             made.samples,
         )
         return made
 
-    def shingle_sets(self, batch: TextBatch, chosen: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """The sorted shingle sets of the chosen documents, one behind the other, and their sizes."""
-        sizes = np.zeros(len(chosen), np.int64)
-        room = int(batch.sizes[chosen].sum()) + 2
-        total = -1
-        while total < 0:
-            sets = np.empty(room, np.uint64)
-            total = kernel.shingle_sets(
-                batch.data,
-                batch.offsets,
-                chosen,
-                self.text.kind,
-                self.shingles.width,
-                self.shingles.repeats,
-                self._seed,
-                self._tables,
-                sizes,
-                sets,
-            )
-            room *= 2
-        return sets[:total], sizes
+    @property
+    def estimators(self) -> int:
+        """The minima, each a sample of the union."""
+        return self.settings.permutations
+
+    def keys(self, words: NDArray[np.uint64], ragged: Ragged | None) -> Ragged:
+        """The features, or a key for every r of them."""
+        return even(super_features(words[:, : self.settings.k], self.settings.r))
+
+
+def super_features(features: NDArray[np.uint64], r: int) -> NDArray[np.uint64]:
+    """A key for every r-subset of the features: two documents share one if they share those r features."""
+    if r == 1:
+        return features
+    n, k = features.shape
+    keys = np.empty((n, comb(k, r)), np.uint64)
+    for number, subset in enumerate(combinations(range(k), r)):
+        key = mixed(features[:, subset[0]], number + 1)
+        for g in subset[1:]:
+            key = mixed(key ^ features[:, g], number + 1)
+        keys[:, number] = key
+    return keys

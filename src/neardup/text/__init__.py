@@ -1,7 +1,9 @@
 """From what was stored to the text that counts.
 
-settings   which tokens, and which part of a page
-extract    HTML → visible text
+settings   which tokens, which part of a page, and whether its links are read too
+sites      the host and the site of a URL
+web        HTML → Henzinger's terms; the links of a page
+extract    HTML → visible text; one function for every form of a page
 workers    extraction in processes of its own
 batches    a batch of documents as the bytes and offsets that the kernels read
 """

@@ -1,6 +1,7 @@
 """A batch of documents in the layout of the kernels: one buffer of bytes, and where each document starts."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.sources.base import Documents
+from neardup.text.web import plain_text
 from neardup.text.workers import PageExtractor
 
 
@@ -17,6 +19,8 @@ class TextBatch:
 
     data: NDArray[np.uint8]
     offsets: NDArray[np.int64]
+    links: "TextBatch | None" = None
+    """The documents' links, one per line, where they are asked for; only pages have any."""
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -43,19 +47,55 @@ def without(texts: pa.Array, which: NDArray[np.bool_]) -> pa.Array:
     return pc.if_else(pa.array(which), pa.scalar(b"", texts.type), texts)
 
 
-def readable(documents: Documents, html: bool, extract: PageExtractor) -> tuple[TextBatch, NDArray[np.bool_]]:
-    """The documents' text, as stored or extracted where it is HTML; and which pages could not be extracted."""
+def readable(
+    documents: Documents, html: bool, extract: PageExtractor, urls: pa.Array | None = None
+) -> tuple[TextBatch, NDArray[np.bool_]]:
+    """The documents' text, as stored or extracted where it is HTML; and which pages could not be extracted.
+
+    `urls` are the documents' own, null where one is not known: they tell which images are a page's own, and what its
+    links are relative to.
+    """
     marked = documents.html if documents.html is not None else np.full(len(documents), html)
     failed = np.zeros(len(documents), bool)
-    if not marked.any():
-        return text_batch(documents.text), failed
-    charsets = documents.charset or [None] * len(documents)
-    texts: list[bytes | None] = [_bytes(stored.as_py()) for stored in documents.text]
-    places = [i for i in np.flatnonzero(marked).tolist() if texts[i] is not None]
-    for i, text in zip(places, extract([(texts[i] or b"", charsets[i]) for i in places]), strict=True):
-        failed[i] = text is None
-        texts[i] = (text or "").encode("utf-8", "replace")
-    return text_batch(pa.array(texts, pa.large_binary())), failed
+    stored = documents.text
+    if extract.settings.extract == "web" and not marked.all():
+        stored = _broken_urls(stored, ~marked)
+    links: list[bytes | None] = [None] * len(documents)
+    if marked.any():
+        charsets = documents.charset or [None] * len(documents)
+        texts: list[bytes | None] = [_bytes(text.as_py()) for text in stored]
+        places = [i for i in np.flatnonzero(marked).tolist() if texts[i] is not None]
+        pages = [(texts[i] or b"", charsets[i], None if urls is None else urls[i].as_py()) for i in places]
+        for i, read in zip(places, extract(pages), strict=True):
+            failed[i] = read is None
+            text, targets = read or ("", None)
+            texts[i] = text.encode("utf-8", "replace")
+            links[i] = _lines(targets or ())
+        stored = pa.array(texts, pa.large_binary())
+    batch = text_batch(stored)
+    if extract.settings.links:
+        batch = replace(batch, links=text_batch(pa.array(links, pa.large_binary())))
+    return batch, failed
+
+
+def _broken_urls(texts: pa.Array, which: NDArray[np.bool_]) -> pa.Array:
+    """The same texts, the URLs in some of them broken into terms. Bytes that are not UTF-8 stay what they are."""
+    if not pa.types.is_large_binary(texts.type):
+        texts = texts.cast(pa.large_binary())
+    # Without regard to case, for Arrow then searches by RE2, which is three times as fast as its own search.
+    found = pc.or_(*(pc.match_substring(texts, sign, ignore_case=True) for sign in ("://", "www.")))
+    mask = found.fill_null(False).to_numpy(zero_copy_only=False) & which
+    if not mask.any():
+        return texts
+    broken = [
+        plain_text(text.as_py().decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        for text in texts.filter(pa.array(mask))
+    ]
+    return pc.replace_with_mask(texts, pa.array(mask), pa.array(broken, pa.large_binary()))
+
+
+def _lines(links: Sequence[str]) -> bytes:
+    return "\n".join(links).encode("utf-8", "replace")
 
 
 def _bytes(text: str | bytes | None) -> bytes | None:

@@ -1,4 +1,11 @@
-"""HTML → the text that a reader sees, by resiliparse (lexbor's parser, WHATWG encoding rules).
+"""HTML → text in the form asked for, by resiliparse (lexbor's parser, WHATWG encoding rules).
+
+    read_page      a page's bytes → its text in one of three forms, and its links
+    decoded        a page's bytes → its markup
+    visible_text   what a reader sees: all of it, or the main content
+    strip_markup   the same without a tree, in linear time
+
+The third form, Henzinger's terms, is made in `web` without the library, which then only tells the encoding.
 
 Building the tree takes quadratic time in the depth of nesting: 40,000 nested lists cost 13 seconds. How deep a page is
 nested cannot be told without building the tree, but no page is nested deeper than it has tags; so a page of very many
@@ -12,6 +19,9 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from neardup.errors import MissingExtra
+from neardup.text.settings import Extract
+from neardup.text.web import links as links_of
+from neardup.text.web import text_and_links, web_text
 
 MOST_TAGS = 20_000
 """Pages with more are not parsed into a tree. A page of so many nested lists takes half a second."""
@@ -47,13 +57,36 @@ def extractor() -> str | None:
         return None
 
 
-def visible_text(page: bytes, *, charset: str | None = None, main: bool = False) -> str:
-    """The visible text of a page. `charset` is what the protocol said; the bytes are asked if it said nothing."""
-    detect_encoding, bytes_to_str, parse, extract_plain_text = _library()
+def read_page(
+    page: bytes,
+    *,
+    charset: str | None = None,
+    url: str | None = None,
+    extract: Extract = "all",
+    links: bool = False,
+) -> tuple[str, list[str] | None]:
+    """A page's text in the form asked for, and its links where they are asked for. `url` is where it was found."""
+    markup = decoded(page, charset=charset)
+    if extract == "web":
+        if links:
+            return text_and_links(markup, host=None, page_url=url)
+        return web_text(markup, host=None, page_url=url), None
+    text = visible_text(markup, main=extract == "main")
+    return text, links_of(markup, url) if links else None
+
+
+def decoded(page: bytes, *, charset: str | None = None) -> str:
+    """The markup of a page. `charset` is what the protocol said; the bytes are asked if it said nothing."""
+    detect_encoding, bytes_to_str, *_ = _library()
     try:
-        markup = bytes_to_str(page, encoding=charset or detect_encoding(page, from_html_meta=True), errors="replace")
+        return bytes_to_str(page, encoding=charset or detect_encoding(page, from_html_meta=True), errors="replace")
     except (LookupError, ValueError):  # a name that is no encoding of text
-        markup = bytes_to_str(page, encoding=detect_encoding(page), errors="replace")
+        return bytes_to_str(page, encoding=detect_encoding(page), errors="replace")
+
+
+def visible_text(markup: str, *, main: bool = False) -> str:
+    """The visible text of a page, or of its main content."""
+    _, _, parse, extract_plain_text = _library()
     if markup.count("<") > MOST_TAGS:
         return strip_markup(markup)
     tree = parse(markup)

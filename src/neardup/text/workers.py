@@ -1,8 +1,8 @@
 """Extracting pages in processes of their own: the parser holds Python's lock too often for threads to gain much.
 
 A worker is this module, run as a program. It reads pickled batches of pages from its standard input and writes their
-texts to its standard output, until its input ends. A page that kills the parser kills a worker and not the run: the
-batch is then tried page by page, and the page that did it has no text.
+texts and links to its standard output, until its input ends. A page that kills the parser kills a worker and not the
+run: the batch is then tried page by page, and the page that did it has no text.
 """
 
 import pickle
@@ -11,10 +11,14 @@ import sys
 import weakref
 from queue import Empty, LifoQueue
 
-from neardup.text.extract import require_extractor, visible_text
+from neardup.text.extract import read_page, require_extractor
+from neardup.text.settings import Extract, TextSettings
 
-Pages = list[tuple[bytes, str | None]]
-"""Pages with the encoding that the protocol named."""
+Pages = list[tuple[bytes, str | None, str | None]]
+"""Pages with the encoding that the protocol named, and with their URL."""
+
+Read = tuple[str, list[str] | None]
+"""A page's text, and its links where they are asked for."""
 
 _Process = subprocess.Popen[bytes]
 
@@ -22,15 +26,16 @@ _Process = subprocess.Popen[bytes]
 class PageExtractor:
     """Pages in, texts out. With `workers` at 0 it works in the calling thread; threads may share one."""
 
-    def __init__(self, *, main: bool, workers: int = 0) -> None:
-        self.main, self.workers = main, workers
+    def __init__(self, settings: TextSettings, *, workers: int = 0) -> None:
+        self.settings, self.workers = settings, workers
         self._idle: LifoQueue[_Process] = LifoQueue()
         weakref.finalize(self, _end, self._idle)
 
-    def __call__(self, pages: Pages) -> list[str | None]:
-        """The text of every page; None for one that the parser gives up or dies of."""
+    def __call__(self, pages: Pages) -> list[Read | None]:
+        """The text and links of every page; None for one that the parser gives up or dies of."""
+        extract, links = self.settings.extract, self.settings.links
         if not self.workers:
-            return _texts(pages, self.main)
+            return _read(pages, extract, links)
         require_extractor()
         try:
             worker = self._idle.get_nowait()
@@ -39,24 +44,24 @@ class PageExtractor:
         try:
             assert worker.stdin
             assert worker.stdout
-            pickle.dump((pages, self.main), worker.stdin, pickle.HIGHEST_PROTOCOL)
+            pickle.dump((pages, extract, links), worker.stdin, pickle.HIGHEST_PROTOCOL)
             worker.stdin.flush()
-            texts: list[str | None] = pickle.load(worker.stdout)
+            read: list[Read | None] = pickle.load(worker.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
             _stop(worker)
-            return [None] if len(pages) == 1 else [text for page in pages for text in self([page])]
+            return [None] if len(pages) == 1 else [one for page in pages for one in self([page])]
         self._idle.put(worker)
-        return texts
+        return read
 
 
-def _texts(pages: Pages, main: bool) -> list[str | None]:
-    texts: list[str | None] = []
-    for page, charset in pages:
+def _read(pages: Pages, extract: Extract, links: bool) -> list[Read | None]:
+    read: list[Read | None] = []
+    for page, charset, url in pages:
         try:
-            texts.append(visible_text(page, charset=charset, main=main))
+            read.append(read_page(page, charset=charset, url=url, extract=extract, links=links))
         except ValueError:  # what the parser says of a page that it gives up
-            texts.append(None)
-    return texts
+            read.append(None)
+    return read
 
 
 def _start() -> _Process:
@@ -81,10 +86,10 @@ def _end(idle: "LifoQueue[_Process]") -> None:
 def _work() -> None:
     while True:
         try:
-            pages, main = pickle.load(sys.stdin.buffer)
+            pages, extract, links = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        pickle.dump(_texts(pages, main), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+        pickle.dump(_read(pages, extract, links), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
         sys.stdout.buffer.flush()
 
 

@@ -57,9 +57,3 @@ def overlap(
     shared = np.zeros(len(pairs), np.int64)
     kernel.intersections(sets, starts, sizes, pairs, shared)
     return Overlap(sizes[pairs[:, 0]], sizes[pairs[:, 1]], shared)
-
-
-def estimated_overlap(resemblance: NDArray[np.float64], first: NDArray[np.int64], second: NDArray[np.int64]) -> Overlap:
-    """The overlap that an estimated resemblance implies: |A ∩ B| = r (|A| + |B|) / (1 + r)."""
-    shared = np.rint(resemblance * (first + second) / (1.0 + resemblance)).astype(np.int64)
-    return Overlap(first, second, np.minimum(shared, np.minimum(first, second)))

@@ -1,0 +1,1 @@
+"""The published systems: what each costs, beside whether the answer is right."""

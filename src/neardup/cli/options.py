@@ -1,0 +1,153 @@
+"""The options that commands on collections share: how documents are compared, and how inputs are read."""
+
+import sys
+import tomllib
+from collections.abc import Callable
+from functools import reduce
+from importlib.abc import MetaPathFinder
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup.errors import UsageError
+
+if TYPE_CHECKING:
+    from neardup.recipe import Recipe
+
+Decorator = Callable[[Any], Any]
+
+RECIPE: tuple[Decorator, ...] = (
+    click.option(
+        "--recipe",
+        metavar="NAME",
+        help="A published system (see `neardup recipes`) or a TOML file.  [default: parameters for the threshold]",
+    ),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="PART.KEY=VALUE",
+        help="Change a setting of the recipe, such as sketch.k=8; may be repeated.",
+    ),
+    click.option(
+        "-t",
+        "--threshold",
+        type=float,
+        help="Resemblance from which on two documents are near-duplicates.  [default: 0.8]",
+    ),
+    click.option(
+        "--recall", type=float, help="Share of the pairs at the threshold that must be found.  [default: 0.99]"
+    ),
+    click.option(
+        "--verify",
+        type=click.Choice(["exact", "sketch", "none"]),
+        help="How candidate pairs are checked.  [default: exact]",
+    ),
+    click.option(
+        "--tokens",
+        type=click.Choice(["words", "chars", "lines"]),
+        help="What a document is a sequence of.  [default: words]",
+    ),
+    click.option("-w", "--width", type=int, help="Tokens in a shingle.  [default: 5]"),
+    click.option("--repeats/--no-repeats", default=None, help="Count a shingle as often as it occurs."),
+    click.option(
+        "--extract",
+        type=click.Choice(["all", "main", "web"]),
+        help="Of HTML pages: all visible text, the main content, or web terms with images.  [default: all]",
+    ),
+    click.option("--permutations", type=int, help="Longest sketch that may be chosen.  [default: 144]"),
+    click.option("--seed", type=int, help="Of the permutations.  [default: 1]"),
+)
+
+READING: tuple[Decorator, ...] = (
+    click.option("--text-field", metavar="NAME", help="Column with the text.  [default: guessed]"),
+    click.option(
+        "--id-field", metavar="NAME", help="Column with the id; none: number the documents.  [default: guessed]"
+    ),
+    click.option("--url-field", metavar="NAME", help="Column with the URL.  [default: guessed]"),
+    click.option(
+        "--format",
+        "format_",
+        metavar="NAME",
+        help="Of the input: parquet, jsonl, csv, lines, text, html, warc.  [default: by the file's name]",
+    ),
+    click.option("--html/--no-html", default=None, help="The text column holds HTML.  [default: guessed]"),
+    click.option(
+        "--on-error",
+        type=click.Choice(["stop", "skip"]),
+        default="stop",
+        show_default=True,
+        help="What to do with what cannot be read.",
+    ),
+    click.option("--max-document-bytes", default=64 << 20, show_default=True, help="Longer documents are errors."),
+    click.option("-j", "--threads", type=click.IntRange(1), help="How many to use.  [default: all cores]"),
+)
+
+
+def recipe_options(command: Any) -> Any:
+    """How documents are compared."""
+    return reduce(lambda c, option: option(c), reversed(RECIPE), command)
+
+
+def reading_options(command: Any) -> Any:
+    """How inputs are read."""
+    return reduce(lambda c, option: option(c), reversed(READING), command)
+
+
+def recipe_of(given: dict[str, Any], **further: Any) -> "Recipe":
+    """The recipe that the options describe."""
+    from neardup.recipes import choose_recipe
+
+    names = ("threshold", "recall", "verify", "tokens", "width", "repeats", "extract", "permutations", "seed")
+    changes = dict(_setting(text) for text in given["settings"])
+    recipe = given["recipe"]
+    if changes and "sketch_kind" in changes:
+        raise UsageError("--set sketch.kind: another kind of sketch is another recipe; choose it with --recipe.")
+    if changes and recipe is None:
+        return choose_recipe(**{name: given[name] for name in names}, **further).changed(**changes)
+    if changes:
+        recipe = choose_recipe(recipe).changed(**changes)
+    return choose_recipe(recipe, **{name: given[name] for name in names}, **further)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """PART.KEY=VALUE, the value as in TOML; a bare word is a string."""
+    name, equals, value = text.partition("=")
+    part, dot, key = name.strip().partition(".")
+    if not equals or not dot or not key:
+        raise UsageError(f"--set {text}: write PART.KEY=VALUE, such as sketch.k=8 or shingles.width=10.")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value.strip()
+    return f"{part}_{key}", parsed
+
+
+def reading_of(given: dict[str, Any]) -> dict[str, Any]:
+    """How inputs are read, as the arguments of `dedup` and `pairs`."""
+    names = ("text_field", "id_field", "url_field", "html", "on_error", "max_document_bytes", "threads")
+    return {**{name: given[name] for name in names}, "format": given["format_"]}
+
+
+class Given(PathLike[str]):
+    """A path or URL as it was typed: `pathlib` would fold the slashes of a URL."""
+
+    def __init__(self, typed: str) -> None:
+        self.typed = typed
+
+    def __fspath__(self) -> str:
+        return self.typed
+
+
+class _Unneeded(MetaPathFinder):
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Not there."""
+        if fullname in ("pandas", "scipy"):
+            raise ModuleNotFoundError(fullname)
+
+
+def without_unneeded() -> None:
+    """Arrow and numba look for pandas and scipy at their first use, and import them where they are installed: half a
+    second for what nothing in these commands needs."""
+    sys.meta_path.insert(0, _Unneeded())

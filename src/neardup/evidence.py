@@ -1,0 +1,102 @@
+"""Pairs of candidates → evidence: by the sketches, on the fly, exactly, whatever the recipe says."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.gather import Gathered
+from neardup.kernels import groups as kernel
+from neardup.model import Measured
+from neardup.verify.resemblance import Overlap
+from neardup.verify.signatures import Rule, Signatures, rule
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was found of pairs, row by row. NaN where the score is not a resemblance."""
+
+    how: Measured
+    score: NDArray[np.float64]
+    full: float
+    """The score of identical documents."""
+    resemblance: NDArray[np.float64]
+    first_in_second: NDArray[np.float64]
+    second_in_first: NDArray[np.float64]
+
+
+class Verifier:
+    """Verifies pairs among some documents. Pairs are pairs of rows of `members`."""
+
+    def __init__(self, gathered: Gathered, members: NDArray[np.int64]) -> None:
+        recipe = gathered.recipe
+        sketcher = gathered.engine.sketcher
+        possible = np.sort(members)
+        self.recipe, self.members = recipe, members
+        self.signatures = Signatures.of(sketcher, gathered.collection, members)
+        self.projected = gathered.projected(possible)
+        self.rule = self._rule(rule(sketcher.comparison, recipe.verify, sketcher.estimators))
+        self.meter = gathered.meter(possible)
+        self.exact = recipe.verify.method == "exact"
+        self.by_containment = sketcher.comparison.measure == "containment"
+
+    def _rule(self, given: Rule) -> Rule:
+        if self.projected is None or given.measured:
+            return given
+        return Rule(given.least, given.presumed, self.projected.threshold, measured=True)
+
+    @property
+    def known(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """What an earlier run measured."""
+        if not self.exact or self.projected is not None:
+            return np.empty((0, 2), np.int32), np.empty(0)
+        ascending = np.argsort(self.members)
+        rows = ascending[np.searchsorted(self.members[ascending], self.meter.pairs)].astype(np.int32)
+        return rows, self._value(self.meter.overlaps)
+
+    def measure(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
+        """What decides about pairs: equal bits, or the resemblance (0 where a first test fails)."""
+        pairs = self.members[asked]
+        if self.projected is None:
+            return self._value(self.meter.measure(pairs))
+        bits = self.projected.measure(pairs)
+        if not self.exact:
+            return bits
+        passed = bits >= self.projected.threshold
+        values = np.zeros(len(pairs))
+        values[passed] = self._value(self.meter.look_up(pairs[passed]))
+        return values
+
+    def _value(self, found: Overlap) -> NDArray[np.float64]:
+        if self.by_containment:
+            return np.maximum(found.first_in_second, found.second_in_first)
+        return found.resemblance
+
+    def evidence(self, rows: NDArray[np.int64]) -> Evidence:
+        """The numbers that go with pairs."""
+        pairs = self.members[rows] if len(rows) else np.empty((0, 2), np.int64)
+        if self.exact:
+            found = self.meter.look_up(pairs)
+            inside, around = found.first_in_second, found.second_in_first
+            return Evidence("exact", self._value(found), 1.0, found.resemblance, inside, around)
+        comparison = self.signatures.comparison
+        scores = self.signatures.scores(rows)
+        nothing = np.full(len(rows), np.nan)
+        inside, around = self.signatures.containments(rows).T
+        if comparison.measure == "resemblance":
+            return Evidence("estimate", scores, 1.0, scores, inside, around)
+        how: Measured = comparison.measure  # type: ignore[assignment]
+        if self.projected is not None:
+            return Evidence(
+                "c-similarity",
+                self.projected.measure(pairs),
+                self.projected.sketcher.comparison.full,
+                nothing,
+                nothing,
+                nothing,
+            )
+        if comparison.kind == kernel.SITES:  # equal bits, also where the rule for sites says no
+            k, *_, bits = comparison.parameters
+            anyway = replace(comparison, parameters=(k, 0.0, 0.0, 0.0, bits))
+            scores = replace(self.signatures, comparison=anyway).scores(rows)
+        return Evidence(how, scores, comparison.full, nothing, inside, around)

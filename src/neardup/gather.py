@@ -1,0 +1,214 @@
+"""From what the user named to sketched documents: the first half of the path, which every command on collections walks.
+
+sources → text → shingles → sketches
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from glob import glob
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.clusters.keep import keep_columns
+from neardup.engines.local import LocalEngine
+from neardup.engines.steps import Steps, Watcher
+from neardup.engines.work import TemporaryWork, Work
+from neardup.errors import UsageError
+from neardup.kernels import compiled_before
+from neardup.kernels import equal as kernel
+from neardup.kernels import text as text_kernel
+from neardup.recipe import Recipe
+from neardup.sketches.artefact import Collection
+from neardup.sketches.base import Ragged
+from neardup.sources import format_of
+from neardup.sources.base import InputFile, Problem, Problems, Split
+from neardup.sources.discover import EARLIER, discover
+from neardup.sources.fields import choose
+from neardup.sources.stdin import spool
+from neardup.sources.table import from_object
+from neardup.text.extract import require_extractor
+from neardup.verify.measure import Meter, Shelf
+from neardup.verify.projected import Projected
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How inputs are read: what a recipe does not say."""
+
+    text_field: str | None = None
+    id_field: str | None = None
+    url_field: str | None = None
+    html: bool | None = None
+    format: str | None = None
+    on_error: Literal["stop", "skip"] = "stop"
+    max_document_bytes: int = 64 << 20
+    threads: int | None = None
+    work: str | Path | None = None
+
+
+@dataclass
+class Gathered:
+    """A sketched collection, and what can be done with it."""
+
+    engine: LocalEngine
+    collection: Collection
+    compared: NDArray[np.bool_]
+    """Which documents take part."""
+    problems: list[Problem]
+    rules: Problems
+    said: list[str]
+
+    @property
+    def recipe(self) -> Recipe:
+        """How it was sketched."""
+        return self.engine.recipe
+
+    def remark(self, sentence: str) -> None:
+        """Something noticed on the way."""
+        self.said.append(sentence)
+        self.engine.steps.say(sentence)
+
+    def keys(self) -> Iterator[tuple[int, Ragged]]:
+        """The keys of all documents, batch by batch."""
+        for start, words, ragged in self.collection.sketches():
+            yield start, self.engine.sketcher.keys(words, ragged)
+
+    def meter(self, possible: NDArray[np.int64]) -> Meter:
+        """What measures pairs exactly; `possible` are the documents that may be asked for, ascending."""
+        collection, engine = self.collection, self.engine
+        most = engine.sketcher.most_shingles(collection.numbers("tokens"), collection.numbers("bytes"))
+        shelf = Shelf(engine.work.shingles, np.full(len(collection), -1, np.int64), most)
+        shelf.path.unlink(missing_ok=True)
+        return Meter(
+            shelf,
+            lambda s, rows: engine.shelve(s, rows, collection.starts, self.rules),
+            engine.work.measured,
+            engine.threads,
+            possible,
+        )
+
+    def projected(self, possible: NDArray[np.int64]) -> Projected | None:
+        """What compares candidates a second time, on the fly; None where the recipe does not."""
+        later = self.engine.sketcher.on_the_fly
+        if later is None:
+            return None
+        return Projected(
+            later, possible, lambda rows: self.engine.words(later, rows, self.collection.starts, self.rules)
+        )
+
+
+def gather(source: Any, recipe: Recipe, reading: Reading, watcher: Watcher | None) -> Gathered:
+    """Find the inputs, sketch every document that is not sketched yet."""
+    if reading.threads is not None and reading.threads < 1:
+        raise UsageError(f"threads = {reading.threads}: at least 1.")
+    steps = Steps(watcher)
+    rules = Problems(reading.on_error, reading.max_document_bytes)
+    said: list[str] = []
+    folder = Work(Path(reading.work)) if reading.work is not None else TemporaryWork()
+    folder.lock()
+    files = [_with_fields(file, recipe, reading, said) for file in _inputs(source, reading.format, folder, said)]
+    splits: list[Split] = [s for file in files for s in format_of(file).splits(file)]
+    if any(f.fields.html or f.format == "html" for f in files):
+        require_extractor()
+    if recipe.sketcher.needs_urls and not any(f.fields.url or f.format == "warc" for f in files):
+        said.append("No URLs were found, so all sites are unknown: give --url-field (url_field=), or use WARC files.")
+    resumed = folder.claim(recipe, splits, rules)
+    for sentence in dict.fromkeys(said):
+        steps.say(sentence)
+    if resumed:
+        steps.say("Going on with the work of an earlier run.")
+    if not compiled_before():
+        steps.say("Compiling the kernels, once on this machine: about 15 seconds.")
+    engine = LocalEngine(recipe, splits, folder, steps, reading.threads or _cores())
+    collection, problems = engine.sketch(rules)
+    compared = _compared(collection, splits, rules, problems)
+    return Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
+
+
+def _with_fields(file: InputFile, recipe: Recipe, reading: Reading, said: list[str]) -> InputFile:
+    chosen, sentences = choose(
+        file,
+        text=reading.text_field,
+        id=reading.id_field,
+        url=reading.url_field,
+        columns=keep_columns(recipe.clusters.keep),
+    )
+    said += sentences
+    return file.with_fields(chosen if reading.html is None else replace(chosen, html=reading.html))
+
+
+def _cores() -> int:
+    """How many cores this process may use: fewer than there are, in a container."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _inputs(source: Any, format: str | None, work: Work, said: list[str]) -> list[InputFile]:
+    """Paths become files, everything else a table in memory."""
+    paths = _paths(source)
+    if paths is None:
+        if not isinstance(work, TemporaryWork):
+            raise UsageError("work= needs files: a table in memory cannot be recognised when the run is resumed.")
+        return [from_object(source)]
+    files: list[InputFile] = []
+    if "-" in paths:
+        files.append(spool(work.folder, format))
+        paths = [p for p in paths if p != "-"]
+    if paths:
+        found = discover(paths, format=format)
+        files += found.files
+        unknown = {suffix: n for suffix, n in found.passed_over.items() if suffix != EARLIER}
+        if unknown:
+            kinds = ", ".join(f"{n:,} {suffix or 'without an ending'}" for suffix, n in unknown.items())
+            said.append(f"Passed over files that are of no known format: {kinds}.")
+        if EARLIER in found.passed_over:
+            said.append(f"Passed over folders with results of an earlier run: {found.passed_over[EARLIER]:,}.")
+    return files
+
+
+def _paths(source: Any) -> list[str] | None:
+    """A string or a path is one; a list is a list of paths if its members are paths, or strings that name files."""
+    if isinstance(source, str | os.PathLike):
+        return [os.fspath(source)]
+    if not isinstance(source, list | tuple) or not source:
+        return None
+    if all(isinstance(s, os.PathLike) or (isinstance(s, str) and _names_files(s)) for s in source):
+        return [os.fspath(s) for s in source]
+    return None
+
+
+def _names_files(value: str) -> bool:
+    return value == "-" or "://" in value[:12] or ("\n" not in value[:4096] and bool(glob(value, recursive=True)))
+
+
+def _compared(
+    collection: Collection, splits: list[Split], rules: Problems, problems: list[Problem]
+) -> NDArray[np.bool_]:
+    """Which documents take part: those with tokens. An id that occurs twice is a problem, and both are in."""
+    status = collection.numbers("status")
+    compared = np.isin(status, (text_kernel.FINE, text_kernel.SHORT))
+    hashes = collection.numbers("id_hash")
+    numbers = np.empty(len(hashes), np.int32)
+    kernel.number_equal(hashes, numbers)
+    suspects = np.flatnonzero(numbers >= 0)
+    seen: dict[str, str] = {}
+    repeated = Problems(rules.on_error)
+    names = collection.values("id", suspects).to_pylist()
+    positions = collection.values("position", suspects).to_pylist()
+    for place, name, position in zip(suspects.tolist(), names, positions, strict=True):
+        file = splits[int(np.searchsorted(collection.starts, place, side="right")) - 1].file.name
+        if name in seen:
+            repeated.report(
+                file,
+                position,
+                "duplicate id",
+                f"{name!r} is the id at {seen[name]} too",
+                "Make ids unique, choose another column with --id-field (id_field=), number the documents with "
+                "--id-field none",
+            )
+        seen.setdefault(name, f"{file}:{position}")
+    problems += repeated.found
+    return compared

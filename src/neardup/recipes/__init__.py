@@ -1,0 +1,137 @@
+"""The published systems and our default, as data: a TOML file each, with where it comes from.
+
+recipe_names()      what there is
+published(name)     one of them: title, source, recipe
+load_recipe(name)   by name, or from a TOML file
+choose_recipe(...)  a recipe and what the user wants otherwise
+"""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from neardup.analysis.filters import PERMUTATIONS
+from neardup.clusters.settings import ClusterSettings
+from neardup.errors import RecipeError, UsageError
+from neardup.recipe import Recipe
+from neardup.shingles import ShingleSettings
+from neardup.text.settings import TextSettings
+
+_ORDER = (
+    "default",
+    "resemblance",
+    "altavista",
+    "alg-b",
+    "alg-c",
+    "combined",
+    "by-site",
+    "lists",
+    "bottom-m",
+    "mod-n",
+    "bloom",
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """A system with its name, where it comes from, and what it is for."""
+
+    name: str
+    title: str
+    source: str
+    use: str
+    recipe: Recipe
+
+
+def recipe_names() -> list[str]:
+    """The names of all recipes that come with the package."""
+    return list(_ORDER)
+
+
+@cache
+def published(name: str) -> Published:
+    """A recipe that comes with the package."""
+    if name not in _ORDER:
+        near = get_close_matches(name, _ORDER, 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise RecipeError(f"there is no recipe {name!r}.{hint} There are {', '.join(_ORDER)}; or name a TOML file.")
+    text = files("neardup.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    about = tomllib.loads(text)["about"]
+    return Published(name, about["title"], about["source"], about["use"], Recipe.from_toml(text))
+
+
+def load_recipe(name: str | Path) -> Recipe:
+    """By its name, or from a TOML file."""
+    path = Path(name)
+    if path.suffix == ".toml" or path.is_file():
+        try:
+            return Recipe.from_toml(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise RecipeError(f"{path}: cannot be read ({error.strerror}).") from error
+        except UnicodeDecodeError as error:
+            raise RecipeError(f"{path}: this is not a recipe in TOML: it is not UTF-8.") from error
+    return published(str(name)).recipe
+
+
+def choose_recipe(
+    recipe: Recipe | str | Path | None = None,
+    *,
+    threshold: float | None = None,
+    recall: float | None = None,
+    keep: str | Sequence[str] | None = None,
+    verify: Any = None,
+    cluster: Any = None,
+    tokens: Any = None,
+    width: int | None = None,
+    repeats: bool | None = None,
+    extract: Any = None,
+    permutations: int | None = None,
+    seed: int | None = None,
+) -> Recipe:
+    """The recipe that the user means: chosen for a threshold and a recall, or a given one with some other settings."""
+    keep = keep if keep is None or isinstance(keep, str) else ",".join(keep)
+    if recipe is None:
+        text, shingles, clusters = TextSettings(), ShingleSettings(), ClusterSettings()
+        return Recipe.for_threshold(
+            0.8 if threshold is None else threshold,
+            recall=0.99 if recall is None else recall,
+            permutations=PERMUTATIONS if permutations is None else permutations,
+            seed=1 if seed is None else seed,
+            text=TextSettings(tokens or text.tokens, extract or text.extract),
+            shingles=ShingleSettings(shingles.width if width is None else width, bool(repeats)),
+            verify=verify or "exact",
+            clusters=ClusterSettings(cluster or clusters.method, clusters.keep if keep is None else keep),
+        )
+    given = recipe if isinstance(recipe, Recipe) else load_recipe(recipe)
+    for name, value in (("recall", recall), ("permutations", permutations)):
+        if value is not None:
+            raise UsageError(
+                f"{name} = {value} chooses k and s where no recipe is named; a recipe has its own. "
+                f"Leave away either {name} or the recipe."
+            )
+    wanted = {
+        "verify_method": verify,
+        "clusters_keep": keep,
+        "clusters_method": cluster,
+        "text_tokens": tokens,
+        "text_extract": extract,
+        "shingles_width": width,
+        "shingles_repeats": repeats,
+        "sketch_seed": seed,
+    }
+    changed = given.changed(**{name: value for name, value in wanted.items() if value is not None})
+    if threshold is None:
+        return changed
+    if not changed.thresholded:
+        unit = changed.sketcher.comparison.measure
+        raise UsageError(
+            f"threshold = {threshold}: this recipe judges by {unit}, similar from {changed.similar:g} on. Change that "
+            "with --set sketch.similar=… (see `neardup recipes NAME`), or measure the resemblance as well with "
+            '--verify exact (verify="exact").'
+        )
+    return changed.changed(verify_threshold=float(threshold))

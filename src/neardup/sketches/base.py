@@ -1,0 +1,195 @@
+"""What every sketch offers: what is kept of a document, which keys make it a candidate, what two of them show.
+
+Sketches     the rows of a batch
+Sketcher     text → sketches; sketches → keys; sketches → signatures that the kernels score
+Comparison   which score, in which unit, from where on two documents are similar
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.errors import RecipeError
+from neardup.kernels import text as kernel
+from neardup.kernels import unicode_tables
+from neardup.rabin import shingle_tables
+from neardup.shingles import ShingleSettings
+from neardup.text.batches import TextBatch
+from neardup.text.settings import TextSettings
+
+
+class Ragged(NamedTuple):
+    """Row i is values[offsets[i]:offsets[i + 1]]."""
+
+    values: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+
+
+def even(words: NDArray[np.uint64]) -> Ragged:
+    """A matrix as rows of one length."""
+    n, width = words.shape
+    return Ragged(np.ascontiguousarray(words).reshape(-1), np.arange(n + 1, dtype=np.int64) * width)
+
+
+@dataclass(frozen=True)
+class Sketches:
+    """The sketches of a batch: row i belongs to document i. Rows that are not `compared` hold zeros."""
+
+    status: NDArray[np.uint8]
+    tokens: NDArray[np.int64]
+    identities: NDArray[np.uint64]
+    words: NDArray[np.uint64]
+    """The same number of 64-bit words for every document."""
+    samples: NDArray[np.uint8]
+    """8 bits of each minimum, where the sketch keeps them."""
+    ragged: Ragged | None = None
+    """As many words as a document happens to have, where the sketch is of that kind."""
+    recipe: str = ""
+    """Id of the recipe that they were made by, where it is known."""
+
+    @property
+    def compared(self) -> NDArray[np.bool_]:
+        """Documents that have tokens."""
+        return np.isin(self.status, (kernel.FINE, kernel.SHORT))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How two signatures are scored (kernels.groups), and what the score says."""
+
+    kind: int
+    parameters: tuple[float, ...]
+    measure: str
+    """The name of the unit: resemblance, containment, b-similarity, c-similarity, lists, bloom."""
+    similar: float | None
+    """The score from which on two documents are similar; None: a resemblance, and the recipe's threshold says it."""
+    full: float
+    """The score of two equal documents."""
+
+
+class Sketcher(ABC):
+    """Sketches documents. Threads may share one."""
+
+    words: int
+    """64-bit words per document."""
+    samples: int = 0
+    """Bytes of samples per document."""
+    has_ragged: bool = False
+    needs_urls: bool = False
+    """Whether signatures depend on where a document is from."""
+    on_the_fly: "Sketcher | None" = None
+    """What is sketched of candidates alone, from their text, to compare them a second time."""
+    comparison: Comparison
+
+    @property
+    def estimators(self) -> int:
+        """How many samples an estimate of the resemblance is made of; 0 where that depends on the documents."""
+        return 0
+
+    def __init__(self, text: TextSettings, shingles: ShingleSettings, seed: int) -> None:
+        self.text, self.shingles = text, shingles
+        self.random = np.random.Generator(np.random.PCG64(seed))
+        self.seed = np.uint64(self.random.integers(0, 2**63))
+        self.tables = unicode_tables()
+        self.polynomial = shingles.modulus(seed)
+        self.rabin = self.rabin_tables(shingles.width)
+
+    def rabin_tables(self, width: int) -> Any:
+        """For shingles of this many tokens; None for the mixing hash."""
+        return None if self.polynomial is None else shingle_tables(self.polynomial, width)
+
+    @abstractmethod
+    def sketch(self, batch: TextBatch) -> Sketches:
+        """All that is kept of each document."""
+
+    @abstractmethod
+    def keys(self, words: NDArray[np.uint64], ragged: Ragged | None) -> Ragged:
+        """The keys of sketched documents: documents with a key in common are candidates."""
+
+    def signatures(self, words: NDArray[np.uint64], ragged: Ragged | None, urls: list[str | None]) -> Ragged:
+        """What the kernels score."""
+        return even(words)
+
+    def most_shingles(self, tokens: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """An upper bound of the size of documents' shingle sets, from their tokens and bytes."""
+        return np.maximum(1, tokens - self.shingles.width + 1)
+
+    def blank(self, n: int) -> Sketches:
+        """Sketches of n documents, to be filled in."""
+        return Sketches(
+            status=np.zeros(n, np.uint8),
+            tokens=np.zeros(n, np.int64),
+            identities=np.zeros((n, 2), np.uint64),
+            words=np.zeros((n, self.words), np.uint64),
+            samples=np.zeros((n, self.samples), np.uint8),
+        )
+
+    def fingerprints(self, batch: TextBatch, *, of_tokens: bool = False) -> tuple[Ragged, Sketches]:
+        """The fingerprints of all shingles (or tokens) of each document, in order; and sketches to be filled in."""
+        n = len(batch.offsets) - 1
+        width = 1 if of_tokens else self.shingles.width
+        rabin = self.rabin_tables(width) if of_tokens else self.rabin
+        made = self.blank(n)
+        ends = np.zeros(n, np.int64)
+        room = int(batch.sizes.sum()) + 2 * n + 2
+        total = -1
+        while total < 0:
+            out = np.empty(room, np.uint64)
+            total = kernel.fingerprint_documents(
+                batch.data,
+                batch.offsets,
+                self.text.kind,
+                width,
+                self.shingles.repeats,
+                self.seed,
+                self.tables,
+                rabin,
+                made.status,
+                made.tokens,
+                made.identities,
+                ends,
+                out,
+            )
+            room *= 2
+        return Ragged(out[:total], np.concatenate([[0], ends])), made
+
+    def shingle_sets(self, batch: TextBatch, chosen: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The sorted shingle sets of the chosen documents, one behind the other, and their sizes."""
+        sizes = np.zeros(len(chosen), np.int64)
+        room = int(batch.sizes[chosen].sum()) + 2
+        total = -1
+        while total < 0:
+            sets = np.empty(room, np.uint64)
+            total = kernel.shingle_sets(
+                batch.data,
+                batch.offsets,
+                chosen,
+                self.text.kind,
+                self.shingles.width,
+                self.shingles.repeats,
+                self.seed,
+                self.tables,
+                self.rabin,
+                sizes,
+                sets,
+            )
+            room *= 2
+        return sets[:total], sizes
+
+
+def mixed(values: NDArray[np.uint64], salt: int) -> NDArray[np.uint64]:
+    """The same values as keys of one kind: those of another salt do not agree with them."""
+    with np.errstate(over="ignore"):
+        h = (values ^ np.uint64((salt * 0x9E3779B97F4A7C15) % 2**64)) * np.uint64(0xFF51AFD7ED558CCD)
+        h ^= h >> np.uint64(33)
+        h = h * np.uint64(0xC4CEB9FE1A85EC53)
+    return h ^ (h >> np.uint64(33))
+
+
+def check_seed(seed: int) -> None:
+    """Of any sketch."""
+    if not 0 <= seed < 2**63:
+        raise RecipeError(f"seed = {seed}: choose one from 0 to 2^63 - 1.")

@@ -1,0 +1,91 @@
+"""What the sketches of documents show of pairs, and which pairs deserve more than a look at the sketches."""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.analysis.filters import least_agreement
+from neardup.kernels import groups as kernel
+from neardup.sketches.artefact import Collection
+from neardup.sketches.base import Comparison, Sketcher
+from neardup.verify.settings import VerifySettings
+
+_SURE = 4.0
+"""Standard deviations by which an estimate may lie below the threshold and the pair is still measured."""
+
+
+@dataclass(frozen=True)
+class Signatures:
+    """Of some documents, row by row, in the layout of the kernels."""
+
+    comparison: Comparison
+    samples: NDArray[np.uint8]
+    words: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sketcher: Sketcher, collection: Collection, members: NDArray[np.int64]) -> "Signatures":
+        """The signatures of these documents, in this order."""
+        comparison = sketcher.comparison
+        if comparison.kind == kernel.SAMPLES:
+            nothing = np.empty(0, np.uint64)
+            return cls(comparison, collection.matrix("samples", members), nothing, np.zeros(1, np.int64))
+        urls = collection.any_order("url", members).to_pylist() if sketcher.needs_urls else []
+        made = sketcher.signatures(collection.matrix("words", members), collection.ragged(members), urls)
+        return cls(comparison, np.empty((0, 0), np.uint8), made.values, made.offsets)
+
+    @property
+    def for_kernel(self) -> tuple[int, Any, Any, Any, Any]:
+        """As the kernels take them."""
+        parameters = np.array(self.comparison.parameters, np.float64)
+        return self.comparison.kind, self.samples, self.words, self.offsets, parameters
+
+    def scores(self, pairs: NDArray[Any]) -> NDArray[np.float64]:
+        """The score of each pair of rows."""
+        out = np.empty(len(pairs), np.float64)
+        kernel.scores(*self.for_kernel, pairs, out)
+        return out
+
+    def containments(self, pairs: NDArray[Any]) -> NDArray[np.float64]:
+        """How much of each document of a pair is in the other; NaN where signatures do not tell."""
+        out = np.full((len(pairs), 2), np.nan)
+        if self.comparison.kind in (kernel.MOD, kernel.CONTAINMENT, kernel.FILTER):
+            kernel.containments(self.comparison.kind, self.words, self.offsets, pairs, out)
+        return out
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a candidate pair is one."""
+
+    least: float
+    """Candidates that score less are none."""
+    presumed: float
+    """The score from which on a pair is presumed to be one, until it is measured."""
+    threshold: float
+    """Of the score or, where pairs are measured, of what is measured."""
+    measured: bool
+
+
+def rule(comparison: Comparison, verify: VerifySettings, samples: int) -> Rule:
+    """By the recipe. `samples`: how many the estimate is made of, 0 where that depends on the documents."""
+    if verify.method == "none":
+        return Rule(-1.0, -1.0, 0.0, measured=False)
+    similar = comparison.similar
+    if verify.method == "sketch":
+        score = verify.threshold if similar is None else similar
+        return Rule(score, score, score, measured=False)
+    threshold = verify.threshold
+    if similar is not None:
+        return Rule(similar, similar, threshold, measured=True)
+    if comparison.kind == kernel.SAMPLES:
+        agreed = least_agreement(threshold, samples)
+        least = (agreed / samples - 1.0 / 256.0) / (1.0 - 1.0 / 256.0) - 1e-9
+    elif samples:
+        least = threshold - _SURE * sqrt(threshold * (1.0 - threshold) / samples)
+    else:
+        least = 0.0
+    return Rule(max(0.0, least), threshold - 0.1, threshold, measured=True)
