@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from neardup.result import Result as Result
     from neardup.shingles import ShingleSettings as ShingleSettings
     from neardup.single import resemblance as resemblance
+    from neardup.single import scores as scores
     from neardup.single import sketch as sketch
     from neardup.sketches.bloom import BloomSettings as BloomSettings
     from neardup.sketches.both import BySiteSettings as BySiteSettings
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
 # Importing numba and Arrow takes half a second, so each name is loaded when it is first used.
 _HOME = {
+    "scores": "neardup.single",
     "BySiteSettings": "neardup.sketches.both",
     "CombinedSettings": "neardup.sketches.both",
     "BloomSettings": "neardup.sketches.bloom",

@@ -49,6 +49,7 @@ PAIRS = pa.schema(
         pa.field("second", pa.string(), nullable=False),
         pa.field("score", pa.float64(), nullable=False),
         pa.field("measured", pa.string(), nullable=False),
+        pa.field("error", pa.float64()),
         pa.field("resemblance", pa.float64()),
         pa.field("first_in_second", pa.float64()),
         pa.field("second_in_first", pa.float64()),

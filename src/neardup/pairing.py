@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from neardup.analysis.estimators import minhash_error
 from neardup.candidates.features import bucket
 from neardup.engines.steps import Watcher
 from neardup.errors import UsageError
@@ -92,13 +93,20 @@ class Pairs:
                 )
                 self.cut_short += cut
                 self.left_out += left
-                found = rows[:count]
+                found = rows[:count][np.lexsort((rows[:count, 1], rows[:count, 0]))]
                 if verifier.rule.measured:
                     found = found[verifier.measure(found) >= verifier.rule.threshold]
                 if len(found):
                     self.found += len(found)
                     yield self._batch(buckets.members, found, verifier.evidence(found.astype(np.int64)))
         gathered.engine.work.shingles.unlink(missing_ok=True)
+
+    def _errors(self, evidence: Evidence) -> pa.Array:
+        """The standard error of estimated resemblances, where the number of samples is fixed."""
+        samples = self._gathered.engine.sketcher.estimators
+        if evidence.how != "estimate" or not samples:
+            return pa.nulls(len(evidence.score), pa.float64())
+        return pa.array([minhash_error(x, samples) for x in evidence.score.tolist()], pa.float64())
 
     def _batch(self, members: Any, rows: Any, evidence: Evidence) -> pa.RecordBatch:
         """The earlier document first."""
@@ -109,6 +117,7 @@ class Pairs:
             collection.any_order("id", second),
             pa.array(evidence.score),
             pa.array([evidence.how] * len(rows), pa.string()),
+            self._errors(evidence),
             pa.array(evidence.resemblance, mask=np.isnan(evidence.resemblance)),
             pa.array(evidence.second_in_first, mask=np.isnan(evidence.second_in_first)),
             pa.array(evidence.first_in_second, mask=np.isnan(evidence.first_in_second)),

@@ -4,11 +4,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from neardup.errors import RecipeError, UsageError
 from neardup.recipe import Recipe
 from neardup.sketches.base import Sketches
 from neardup.text.batches import text_batch
 from neardup.verify.resemblance import overlap
+from neardup.verify.signatures import Signatures
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,27 @@ def sketch(texts: pa.Array | list[str], recipe: Recipe | None = None) -> Sketche
     array = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
     recipe = recipe or Recipe()
     return replace(recipe.sketcher.sketch(text_batch(array)), recipe=recipe.id)
+
+
+def scores(first: Sketches, second: Sketches, recipe: Recipe) -> NDArray[np.float64]:
+    """What the sketches of two batches show of their pairs, row by row, in the unit of the recipe's measure.
+
+    >>> recipe = load_recipe("resemblance")
+    >>> one, other = sketch(["a rose is a rose"], recipe), sketch(["A rose is a rose!"], recipe)
+    >>> scores(one, other, recipe).tolist()
+    [1.0]
+    """
+    for made in (first, second):
+        if made.recipe != recipe.id:
+            raise RecipeError(
+                f"these sketches were made by recipe {made.recipe or 'unknown'}, and this is recipe {recipe.id}; "
+                "sketches of two recipes do not compare. Sketch both with the same one."
+            )
+    if len(first.status) != len(second.status):
+        raise UsageError(f"{len(first.status)} sketches and {len(second.status)}: they are compared row by row.")
+    n = len(first.status)
+    rows = np.stack([np.arange(n), np.arange(n, 2 * n)], axis=1)
+    return Signatures.of_sketches(recipe.sketcher, [first, second]).scores(rows)
 
 
 def resemblance(first: str, second: str, recipe: Recipe | None = None) -> Resemblance:

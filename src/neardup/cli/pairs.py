@@ -76,13 +76,13 @@ def command(**given: Any) -> None:
 
 
 def _tell(found: "Pairs", out: str, most: int) -> None:
-    from neardup.cli.show import judged
+    from neardup.cli.show import judged, named
 
     where = "" if out == "-" else f" in {out}"
     skipped = f", {found.skipped:,} of them skipped" if found.skipped else ""
     click.echo(
         f"{found.found:,} pairs of {found.documents:,} documents{skipped}{where}. "
-        f"{judged(found.recipe)} · recipe {found.recipe.id}",
+        f"{judged(found.recipe)} · {named(found.recipe)}",
         err=True,
     )
     if found.cut_short:

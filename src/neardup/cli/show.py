@@ -13,7 +13,9 @@ from rich.text import Text
 from neardup.analysis.filters import Filter
 from neardup.kernels.groups import SITES
 from neardup.recipe import Recipe
+from neardup.recipes import name_of
 from neardup.result import Result
+from neardup.sketches.base import Comparison
 
 _TITLES = {
     "sketch": "Reading and sketching",
@@ -147,7 +149,7 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
     console.print()
     console.print(table)
     seconds = sum(s.seconds for s in result.steps)
-    console.print(f"\n[dim]{judged(recipe)} · {seconds:.1f} s · recipe {recipe.id}{_chances(recipe)}[/dim]")
+    console.print(f"\n[dim]{judged(recipe)} · {seconds:.1f} s · {named(recipe)}{_chances(recipe)}[/dim]")
     if verbose and recipe.filter:
         console.print(_curve(recipe, recipe.filter))
     if corpus:
@@ -162,25 +164,38 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
 
 def judged(recipe: Recipe) -> str:
     """What makes a pair a pair here."""
-    comparison, method = recipe.sketcher.comparison, recipe.verify.method
+    sketcher, method = recipe.sketcher, recipe.verify.method
     threshold = f"threshold {recipe.verify.threshold:g}"
-    if method == "exact":
-        return f"{threshold} · every removal measured exactly"
     if method == "none":
         return "not verified: documents that share a key"
-    if comparison.similar is None:
-        number = f" from {recipe.sketcher.estimators} samples" if recipe.sketcher.estimators else ""
-        return f"{threshold} · {comparison.measure} estimated{number}"
-    later = recipe.sketcher.on_the_fly
-    rule = f"{comparison.measure} of {comparison.similar:g} or more of {comparison.full:g}"
+    rule = _rule(sketcher.comparison)
+    if sketcher.on_the_fly is not None:
+        rule += f" and {_rule(sketcher.on_the_fly.comparison)}"
+    if method == "exact":
+        return f"{threshold} · every pair measured exactly" + (f" · {rule}" if rule else "")
+    if rule:
+        return rule
+    number = f" from {sketcher.estimators} samples" if sketcher.estimators else ""
+    return f"{threshold} · {sketcher.comparison.measure} estimated{number}"
+
+
+def _rule(comparison: Comparison) -> str:
+    """The sketch's own rule; nothing where the threshold is the rule."""
     if comparison.kind == SITES:
         _, r, same, different, bits = comparison.parameters
-        rule = (
-            f"c-similarity of {different:g} or more of {bits:g} between sites, {same:g} and b-similarity {r:g} within"
-        )
-    if later is not None:
-        rule += f", and {later.comparison.measure} of {later.comparison.similar:g} or more of {later.comparison.full:g}"
-    return rule
+        return f"between sites {different:g} of {bits:g} bits equal, within one {same:g} bits and {r:g} features"
+    if comparison.similar is None:
+        return ""
+    if comparison.measure == "bloom":
+        return f"{comparison.similar:.0%} of the filters' bits equal"
+    what = {"b-similarity": "features", "c-similarity": "bits", "lists": "repetitions with a list"}[comparison.measure]
+    return f"{comparison.similar:g} of {comparison.full:g} {what} equal"
+
+
+def named(recipe: Recipe) -> str:
+    """The recipe's name, where it has one, and its id."""
+    name = name_of(recipe)
+    return f"recipe {name} ({recipe.id})" if name else f"recipe {recipe.id}"
 
 
 def _chances(recipe: Recipe) -> str:
@@ -200,16 +215,12 @@ def _meaning(relation: str, recipe: Recipe) -> str:
     if relation == "near":
         if recipe.clusters.method == "components":
             return "connected by similar documents"
-        if recipe.thresholded:
-            what = "containment" if recipe.sketcher.comparison.measure == "containment" else "resemblance"
-            return (
-                f"{what} at or above the threshold"
-                if recipe.verify.method == "exact"
-                else "estimated at or above the threshold"
-            )
-        return (
-            "share a key" if recipe.verify.method == "none" else f"{recipe.sketcher.comparison.measure} is high enough"
-        )
+        if recipe.verify.method == "none":
+            return "share a key"
+        if not recipe.thresholded:
+            return "similar by the recipe's rule"
+        what = recipe.sketcher.comparison.measure if recipe.verify.method == "sketch" else "resemblance"
+        return f"{what} at or above the threshold" + ("" if recipe.verify.method == "exact" else ", estimated")
     return {
         "identical": "the same words",
         "contained": "all of it is in the kept one",

@@ -19,7 +19,7 @@ Signatures are words[offsets[i]:offsets[i + 1]] and, for SAMPLES, the rows of `s
 `parameters` holds for them:
 
     SAMPLES       8 bits of each minimum; the estimate of the resemblance, chance agreement taken off
-    EQUAL         equal words in equal places, times parameters[0] (Broder's features, Henzinger's B-similarity)
+    EQUAL         equal words in equal places, by parameters[0] (Broder's features, Henzinger's B-similarity)
     BITS          equal bits of parameters[0] (Henzinger's C-similarity)
     LISTS         repetitions, of parameters[0] words each, that share a word other than 0 (Pugh)
     BOTTOM        the parameters[0] smallest values of a permutation, ascending (Broder, Radinsky)
@@ -200,7 +200,7 @@ def score(kind: int, samples: Any, words: Any, offsets: Any, parameters: Any, i:
     a = words[offsets[i] : offsets[i + 1]]
     b = words[offsets[j] : offsets[j + 1]]
     if kind == EQUAL:
-        return _equal_words(a, b) * parameters[0]
+        return _equal_words(a, b) / parameters[0]
     if kind == BITS:
         return np.float64(_equal_bits(a, b, np.int64(parameters[0])))
     if kind == LISTS:
@@ -528,7 +528,7 @@ def pair_round(
     """Candidate pairs of the documents from `start` on, each with the documents before it, that score `least` or more.
 
     Stops where `pairs` might not hold the next document's. Returns how many pairs, where to go on, how many documents
-    had more than `most` candidates, and how many entries were not looked at because of that.
+    had more than `most` candidates, and an upper bound of the pairs that were not looked at because of that.
     """
     kind, samples, words, offsets, parameters = signatures
     n = begins.shape[0] - 1
@@ -539,12 +539,17 @@ def pair_round(
     while i < n and n_pairs + min(most, i) <= pairs.shape[0]:
         compared = 0
         more = False
+        candidates: Any = 0
         stamp[i] = i
         for e in range(begins[i], begins[i + 1]):
+            candidates += rank[e]
             at = below[e]
-            while at >= 0 and compared < most:
+            while at >= 0 and not more:
                 j = owner[at]
                 if stamp[j] != i:
+                    if compared == most:
+                        more = True
+                        break
                     stamp[j] = i
                     compared += 1
                     agreed = score(kind, samples, words, offsets, parameters, i, j)
@@ -554,10 +559,9 @@ def pair_round(
                         values[n_pairs] = agreed
                         n_pairs += 1
                 at = below[at]
-            if at >= 0:
-                left_out += rank[at] + 1
-                more = True
-        cut += 1 if more else 0
+        if more:
+            cut += 1
+            left_out += min(candidates, i) - compared
         i += 1
     return n_pairs, i, cut, left_out
 

@@ -2,6 +2,7 @@
 
 recipe_names()      what there is
 published(name)     one of them: title, source, recipe
+name_of(recipe)     the name of one of them
 load_recipe(name)   by name, or from a TOML file
 choose_recipe(...)  a recipe and what the user wants otherwise
 """
@@ -37,6 +38,9 @@ _ORDER = (
 )
 
 
+_OWN_THRESHOLDS = ("similar", "same", "different", "needed", "r")
+
+
 @dataclass(frozen=True)
 class Published:
     """A system with its name, where it comes from, and what it is for."""
@@ -63,6 +67,12 @@ def published(name: str) -> Published:
     text = files("neardup.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     about = tomllib.loads(text)["about"]
     return Published(name, about["title"], about["source"], about["use"], Recipe.from_toml(text))
+
+
+def name_of(recipe: Recipe) -> str | None:
+    """The name of a recipe, if it is one of those that come with the package, whatever is kept."""
+    plain = recipe.changed(clusters_keep="first")
+    return next((name for name in _ORDER if published(name).recipe.id == plain.id), None)
 
 
 def load_recipe(name: str | Path) -> Recipe:
@@ -128,10 +138,11 @@ def choose_recipe(
     if threshold is None:
         return changed
     if not changed.thresholded:
-        unit = changed.sketcher.comparison.measure
+        settings = [name for name in _OWN_THRESHOLDS if hasattr(changed.sketch, name)][:2]
         raise UsageError(
-            f"threshold = {threshold}: this recipe judges by {unit}, similar from {changed.similar:g} on. Change that "
-            "with --set sketch.similar=… (see `neardup recipes NAME`), or measure the resemblance as well with "
-            '--verify exact (verify="exact").'
+            f"threshold = {threshold}: this recipe judges by {changed.sketcher.comparison.measure} and not by "
+            f"resemblance. Change its rule with --set sketch.{settings[0]}=… (now "
+            f"{', '.join(f'{s} = {getattr(changed.sketch, s):g}' for s in settings)}), or measure the resemblance as "
+            'well with --verify exact (verify="exact").'
         )
     return changed.changed(verify_threshold=float(threshold))

@@ -76,7 +76,7 @@ class MinHash(Sketcher):
         if settings.samples:
             self.comparison = Comparison(groups.SAMPLES, (), "resemblance", None, 1.0)
         elif s == 1:
-            self.comparison = Comparison(groups.EQUAL, (1.0 / k,), "resemblance", None, 1.0)
+            self.comparison = Comparison(groups.EQUAL, (float(k),), "resemblance", None, 1.0)
         else:
             self.comparison = Comparison(groups.EQUAL, (1.0,), "b-similarity", settings.r, k)
 

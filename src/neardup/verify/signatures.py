@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from neardup.analysis.filters import least_agreement
 from neardup.kernels import groups as kernel
 from neardup.sketches.artefact import Collection
-from neardup.sketches.base import Comparison, Sketcher
+from neardup.sketches.base import Comparison, Ragged, Sketcher, Sketches
 from neardup.verify.settings import VerifySettings
 
 _SURE = 4.0
@@ -36,6 +36,24 @@ class Signatures:
         urls = collection.any_order("url", members).to_pylist() if sketcher.needs_urls else []
         made = sketcher.signatures(collection.matrix("words", members), collection.ragged(members), urls)
         return cls(comparison, np.empty((0, 0), np.uint8), made.values, made.offsets)
+
+    @classmethod
+    def of_sketches(cls, sketcher: Sketcher, batches: list[Sketches]) -> "Signatures":
+        """The signatures of sketched documents, batch after batch. Where they are from is not known."""
+        words = np.concatenate([made.words for made in batches])
+        samples = np.concatenate([made.samples for made in batches])
+        ragged = None
+        if sketcher.has_ragged:
+            parts = [made.ragged for made in batches if made.ragged is not None]
+            lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+            ragged = Ragged(
+                np.concatenate([part.values for part in parts]),
+                np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            )
+        if sketcher.comparison.kind == kernel.SAMPLES:
+            return cls(sketcher.comparison, samples, np.empty(0, np.uint64), np.zeros(1, np.int64))
+        made = sketcher.signatures(words, ragged, [None] * len(words))
+        return cls(sketcher.comparison, np.empty((0, 0), np.uint8), made.values, made.offsets)
 
     @property
     def for_kernel(self) -> tuple[int, Any, Any, Any, Any]:
