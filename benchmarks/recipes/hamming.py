@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from neardup.candidates.features import bucket
 from neardup.kernels import groups, simhash
 from neardup.shingles import ShingleSettings
-from neardup.sketches.base import even
+from neardup.sketches.base import even, nothing
 from neardup.sketches.simhash import SimHash, SimHashSettings
 from neardup.text.settings import TextSettings
 
@@ -47,20 +47,21 @@ def search(signatures: NDArray[np.uint64]) -> NDArray[np.int32]:
     sketcher = SimHash(TextSettings(), ShingleSettings(), SimHashSettings(BITS, BITS - DISTANCE, PIECES))
     n = len(signatures)
     buckets = bucket(
-        lambda: ((at, sketcher.keys(signatures[at : at + BATCH], None)) for at in range(0, n, BATCH)),
+        lambda: ((at, sketcher.keys(signatures[at : at + BATCH], nothing(0))) for at in range(0, n, BATCH)),
         np.ones(n, bool),
     )
     owner, below, rank = (np.empty(len(buckets.entries), np.int32) for _ in range(3))
     groups.chain(buckets.entries, buckets.begins, buckets.count, owner, below, rank)
     mine = even(signatures[buckets.members])
-    nothing = np.empty((0, 0), np.uint8)
-    given = (groups.BITS, nothing, mine.values, mine.offsets, np.array([float(BITS)]))
-    pairs, values = np.empty((ROOM, 2), np.int32), np.empty(ROOM)
+    no_samples = np.empty((0, 0), np.uint8)
+    given = (groups.BITS, no_samples, mine.values, mine.offsets, np.array([float(BITS)]))
+    pairs = np.empty((ROOM, 2), np.int32)
+    nobody = np.arange(len(buckets.members), dtype=np.int32)
     stamp = np.full(len(buckets.members), -1, np.int32)
     found, at = [], 0
     while at < len(buckets.members):
         count, at, cut, _ = groups.pair_round(
-            buckets.begins, owner, below, rank, given, BITS - DISTANCE, ROOM, at, stamp, pairs, values
+            buckets.begins, owner, below, rank, nobody, given, BITS - DISTANCE, ROOM, at, stamp, pairs
         )
         assert cut == 0
         found.append(buckets.members[pairs[:count]].astype(np.int32))

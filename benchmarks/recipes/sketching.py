@@ -30,7 +30,7 @@ def measure(megabytes: float = MEGABYTES) -> dict[str, dict[str, Any]]:
             begin = time.thread_time()
             sketcher.sketch(batch)
             fastest = min(fastest, time.thread_time() - begin)
-        ragged = 0.0 if made.ragged is None else 8 * len(made.ragged.values) / len(made.status)
+        ragged = 8 * len(made.ragged.values) / len(made.status)
         figures[name] = {
             "MB/s": len(data) / 1e6 / fastest,
             "bytes": made.words.shape[1] * 8 + made.samples.shape[1] + round(ragged),

@@ -54,7 +54,7 @@ def decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     holders = np.empty(len(collection), np.int32)
     kernel.first_holders(collection.identities(), compared, holders)
     members = compared & (holders == np.arange(len(collection)))
-    linked = _linked(gathered, members) if _by_features_alone(recipe) else None
+    linked = _linked(gathered, members) if members.any() and _by_features_alone(recipe) else None
     if linked is None:
         buckets = bucket(gathered.keys, members)
     else:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from neardup.analysis.estimators import minhash_error
 from neardup.candidates.features import bucket
@@ -16,10 +17,12 @@ from neardup.engines.steps import Watcher
 from neardup.errors import UsageError
 from neardup.evidence import Evidence, Verifier
 from neardup.gather import Gathered, Reading, gather
+from neardup.kernels import equal
 from neardup.kernels import groups as kernel
 from neardup.model import PAIRS
 from neardup.recipe import Recipe
 from neardup.recipes import choose_recipe
+from neardup.sketches.base import Ragged, mixed
 from neardup.text.settings import Extract, TokenKind
 from neardup.verify.settings import Method
 
@@ -67,14 +70,18 @@ class Pairs:
         gathered = self._gathered
         steps = gathered.engine.steps
         with steps.step("candidates"):
-            buckets = bucket(gathered.keys, gathered.compared)
+            identities = gathered.collection.identities()
+            buckets = bucket(lambda: _with_identities(gathered.keys(), identities), gathered.compared)
+            holders = np.empty(len(identities), np.int32)
+            equal.first_holders(identities, gathered.compared, holders)
+            same = holders[buckets.members]
         with steps.step("verify", sum(s.size for s in gathered.engine.splits)):
             verifier = Verifier(gathered, buckets.members)
             n, size = len(buckets.members), len(buckets.entries)
             owner, below, rank = (np.empty(size, np.int32) for _ in range(3))
             kernel.chain(buckets.entries, buckets.begins, buckets.count, owner, below, rank)
             most = min(self._most, n)
-            rows, scores = np.empty((max(_AT_ONCE, most), 2), np.int32), np.empty(max(_AT_ONCE, most))
+            rows = np.empty((max(_AT_ONCE, most), 2), np.int32)
             stamp = np.full(n, -1, np.int32)
             at = 0
             while at < n:
@@ -83,48 +90,72 @@ class Pairs:
                     owner,
                     below,
                     rank,
+                    same,
                     verifier.signatures.for_kernel,
                     verifier.rule.least,
                     most,
                     at,
                     stamp,
                     rows,
-                    scores,
                 )
                 self.cut_short += cut
                 self.left_out += left
                 found = rows[:count][np.lexsort((rows[:count, 1], rows[:count, 0]))]
+                copies = same[found[:, 0]] == same[found[:, 1]]
                 if verifier.rule.measured:
-                    found = found[verifier.measure(found) >= verifier.rule.threshold]
+                    passed = copies.copy()
+                    passed[~copies] = verifier.measure(found[~copies]) >= verifier.rule.threshold
+                    found, copies = found[passed], copies[passed]
                 if len(found):
                     self.found += len(found)
-                    yield self._batch(buckets.members, found, verifier.evidence(found.astype(np.int64)))
+                    evidence = verifier.evidence(found[~copies].astype(np.int64))
+                    yield self._batch(buckets.members[found], copies, evidence)
+                verifier.meter.forget()
         gathered.engine.work.shingles.unlink(missing_ok=True)
 
-    def _errors(self, evidence: Evidence) -> pa.Array:
-        """The standard error of estimated resemblances, where the number of samples is fixed."""
-        samples = self._gathered.engine.sketcher.estimators
-        if evidence.how != "estimate" or not samples:
-            return pa.nulls(len(evidence.score), pa.float64())
-        return pa.array([minhash_error(x, samples) for x in evidence.score.tolist()], pa.float64())
-
-    def _batch(self, members: Any, rows: Any, evidence: Evidence) -> pa.RecordBatch:
-        """The earlier document first."""
+    def _batch(self, documents: NDArray[np.int64], copies: NDArray[np.bool_], evidence: Evidence) -> pa.RecordBatch:
+        """The earlier document first. Copies have the same tokens; `evidence` is about the others."""
         collection = self._gathered.collection
-        second, first = members[rows[:, 0]], members[rows[:, 1]]
+        second, first = documents[:, 0], documents[:, 1]
+
+        def column(full: float, found: NDArray[np.float64]) -> pa.Array:
+            values = np.full(len(copies), full)
+            values[~copies] = found
+            return pa.array(values, mask=np.isnan(values))
+
         columns = [
             collection.any_order("id", first),
             collection.any_order("id", second),
-            pa.array(evidence.score),
-            pa.array([evidence.how] * len(rows), pa.string()),
-            self._errors(evidence),
-            pa.array(evidence.resemblance, mask=np.isnan(evidence.resemblance)),
-            pa.array(evidence.second_in_first, mask=np.isnan(evidence.second_in_first)),
-            pa.array(evidence.first_in_second, mask=np.isnan(evidence.first_in_second)),
+            column(evidence.full, evidence.score),
+            pa.array(["identity" if copy else evidence.how for copy in copies.tolist()], pa.string()),
+            column(np.nan, self._errors(evidence)),
+            column(1.0, evidence.resemblance),
+            column(1.0, evidence.second_in_first),
+            column(1.0, evidence.first_in_second),
             collection.any_order("url", first),
             collection.any_order("url", second),
         ]
         return pa.RecordBatch.from_arrays(columns, schema=PAIRS)
+
+    def _errors(self, evidence: Evidence) -> NDArray[np.float64]:
+        """The standard error of estimated resemblances, where the number of samples is fixed."""
+        samples = self._gathered.engine.sketcher.estimators
+        if evidence.how != "estimate" or not samples:
+            return np.full(len(evidence.score), np.nan)
+        return np.array([minhash_error(x, samples) for x in evidence.score.tolist()], np.float64)
+
+
+def _with_identities(
+    keys: Iterator[tuple[int, Ragged]], identities: NDArray[np.uint64]
+) -> Iterator[tuple[int, Ragged]]:
+    """Documents with the same tokens are candidates too where they are too short for any key."""
+    for start, found in keys:
+        rows = identities[start : start + len(found.offsets) - 1]
+        own = mixed(mixed(rows[:, 0], 1) ^ rows[:, 1], 1)
+        yield (
+            start,
+            Ragged(np.insert(found.values, found.offsets[1:], own), found.offsets + np.arange(len(found.offsets))),
+        )
 
 
 def pairs(

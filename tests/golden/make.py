@@ -35,7 +35,7 @@ def vectors() -> dict:
     for name, recipe in RECIPES.items():
         made = neardup.sketch(TEXTS, recipe)
         rows = made.words.tolist()
-        if made.ragged is not None:
+        if not made.words.shape[1]:
             values, offsets = made.ragged
             rows = [values[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
         answer[name] = {

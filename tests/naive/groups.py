@@ -35,3 +35,27 @@ def buckets(keys: list[int]) -> list[list[int]]:
     for i, key in enumerate(keys):
         together.setdefault(key, []).append(i)
     return [members for members in together.values() if len(members) > 1]
+
+
+def bits_set(words: list[int]) -> set[int]:
+    return {64 * w + b for w, word in enumerate(words) for b in range(64) if word >> b & 1}
+
+
+def folded(words: list[int], size: int) -> set[int]:
+    """The set bits of a filter, each position modulo the size."""
+    return {b % (64 * size) for b in bits_set(words)}
+
+
+def match(a: list[int], b: list[int], contained: bool = False) -> float | None:
+    """Common bits of those of the fuller filter, or of the other one; nothing where both are empty."""
+    size = min(len(a), len(b))
+    x, y = folded(a, size), folded(b, size)
+    if not x and not y:
+        return None
+    sizes = len(x), len(y)
+    return len(x & y) / max(1, min(sizes) if contained else max(sizes))
+
+
+def bottom(a: list[int], b: list[int], m: int) -> float:
+    union = sorted(set(a) | set(b))[:m]
+    return len(set(union) & set(a) & set(b)) / max(1, len(union))

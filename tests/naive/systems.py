@@ -11,6 +11,7 @@ are equal here without any fingerprint. Shingle sets are sets of tuples of token
 """
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -106,9 +107,7 @@ class MinHash:
 
     def keys(self, minima: list[int]) -> set[Any]:
         features = self.features(minima)
-        return {
-            (g, tuple(features[i] for i in g)) for g in combinations(range(self.settings.k), self.settings.r)
-        }
+        return {(g, tuple(features[i] for i in g)) for g in combinations(range(self.settings.k), self.settings.r)}
 
     def shared(self, a: list[int], b: list[int]) -> int:
         return sum(x == y for x, y in zip(self.features(a), self.features(b), strict=True))
@@ -365,6 +364,17 @@ class System:
         self.sketches = {i: self.kind.sketch(found[i], documents[i]) for i in self.compared}
         self.keys = {i: self.kind.keys(sketch) for i, sketch in self.sketches.items()}
         self.shingles = {i: shingle_set(self.recipe, found[i]) for i in self.compared}
+
+    def judged_by(self, recipe: Recipe) -> "System":
+        """The same sketches; only how pairs are verified may be another."""
+        assert (recipe.text, recipe.shingles, recipe.sketch) == (
+            self.recipe.text,
+            self.recipe.shingles,
+            self.recipe.sketch,
+        )
+        other = copy(self)
+        other.recipe = recipe
+        return other
 
     def pairs(self) -> Iterable[Pair]:
         """All pairs of documents that are compared, the earlier one first."""

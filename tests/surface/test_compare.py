@@ -7,7 +7,6 @@ import lzma
 import os
 import random
 import re
-import sys
 from collections import Counter
 from math import acos, comb, pi, sqrt
 from pathlib import Path
@@ -23,7 +22,7 @@ from hypothesis import strategies as st
 import neardup
 from neardup import sample
 from neardup.cli.options import Given
-from neardup.compare import PairReport, compare, difference
+from neardup.compare import PairReport, compare, difference, tokens
 from neardup.compare.difference import align, passages, rolling
 from neardup.compare.documents import inert
 from neardup.compare.tokens import places, tokens_of
@@ -82,10 +81,10 @@ def test_a_token_is_the_text_at_its_place():
     """A character that unfolds to parts of several tokens (ำ, ﷺ) stands in all of them."""
     for text in [*HARD, *(d.text for d in sample.documents(scale=0.1))]:
         found = [naive_text.words(text[a:b]) for a, b in zip(*places(text), strict=True)]
-        tokens = naive_text.words(text)
-        assert all(token in here for token, here in zip(tokens, found, strict=True))
+        expected = naive_text.words(text)
+        assert all(token in here for token, here in zip(expected, found, strict=True))
         if not any(c in text for c in "\u0e33ﷺ﷽㍿㌔"):
-            assert found == [[token] for token in tokens]
+            assert found == [[token] for token in expected]
 
 
 @given(st.text(max_size=60))
@@ -99,7 +98,7 @@ def test_blocks_leave_no_trace(monkeypatch):
     text = "Ein paar Wörter 日本語\nmore\u00ad of\n them " * 20
     for kind in ("words", "chars", "lines"):
         whole = places(text, kind)
-        monkeypatch.setattr("neardup.compare.tokens._BLOCK", 7)
+        monkeypatch.setattr(tokens, "_BLOCK", 7)
         assert all((a == b).all() for a, b in zip(whole, places(text, kind), strict=True))
         monkeypatch.undo()
 
@@ -136,7 +135,8 @@ def test_an_anchored_diff_makes_b_of_a(a, b, copies):
 
 
 def test_without_anchors_pieces_are_compared_in_step(monkeypatch):
-    monkeypatch.setattr(difference, "_STEP", 16)
+    monkeypatch.setattr(difference, "_STEP", 50)
+    monkeypatch.setattr(difference, "_ANCHORS", ())
     rng = random.Random(1)
     a, b = rng.choices([0, 1], k=300), rng.choices([0, 1], k=260)
     found = align(as_tokens(a), as_tokens(b), exact=0)
@@ -256,7 +256,7 @@ def test_every_relation(relation):
 
 
 def test_the_bounds_of_relations_are_the_users():
-    assert compare(*RELATIONS["near"], threshold=0.99).relation == "contains"
+    assert compare(*RELATIONS["near"], threshold=0.99).relation == "contained"
     assert compare(*RELATIONS["near"], threshold=0.99, contained=1.0).relation == "passage"
     assert compare(*RELATIONS["passage"], passage=26).relation == "different"
     assert compare(*RELATIONS["passage"], passage=25).passages[0].tokens == 25
@@ -300,7 +300,7 @@ def test_unrelated_documents_are_similar_to_no_system():
     for name, system in systems(first, second).items():
         assert not system.similar, name
         for score in system.scores:
-            assert score.exact_value == (3 * 0 if score.exact != "Pugh's edits" else score.exact_value), name
+            assert score.exact_value == 0.0 or score.exact == "Pugh's edits", name
             assert score.passes is None or score.passes < 1e-3, name
 
 
@@ -385,9 +385,8 @@ def test_a_recipe_of_ones_own_is_judged_too(tmp_path):
     assert compare(a, b, recipe=own).systems[-1].name == "this recipe"
     assert systems(a, b, recipe=str(file))["mine.toml"].scores[0].full == 1
     assert len(compare(a, b, recipe="lists").systems) == len(recipe_names())
-    for kind, extra in (("minhash", {"verify_method": "none"}), ("minhash", {"verify_method": "sketch"})):
-        assert kind
-        assert compare(a, b, recipe=Recipe().changed(**extra)).systems[-1].similar
+    for method in ("none", "sketch"):
+        assert compare(a, b, recipe=Recipe().changed(verify_method=method)).systems[-1].similar
     contained = published("mod-n").recipe.changed(sketch_measure="containment", sketch_n=2)
     assert compare(b, a, recipe=contained).systems[-1].scores[0].exact == "containment"
     repeated = Recipe(shingles=ShingleSettings(5, repeats=True))
@@ -395,9 +394,11 @@ def test_a_recipe_of_ones_own_is_judged_too(tmp_path):
 
 
 def test_documents_too_short_to_be_sampled_say_so():
-    found = systems("one two three four five six", "one two three four five seven")
-    assert "no shingle was sampled" in found["mod-n"].note
-    assert not found["mod-n"].similar
+    found = [systems(" ".join(words(6, seed)), " ".join(words(6, seed + 50)))["mod-n"] for seed in range(12)]
+    silent = [system for system in found if "no shingle was sampled" in system.note]
+    assert len(silent) > 3, "(1 - 1/25)^6 = 78 % of such pairs"
+    assert not any(system.similar for system in silent)
+    assert systems("one two three four five", "one two three four six")["bottom-m"].note == ""
 
 
 def test_pages_are_compared_by_what_each_system_reads_of_them():
@@ -522,11 +523,8 @@ def test_json_has_everything(files):
     assert facts["relation"] == "near"
     assert facts["passages"][0]["first"]["token_end"] == 200
     assert [s["name"] for s in facts["systems"]] == recipe_names()
-    documented = set(re.findall(r"^\| `([a-z_]+)`", PAGE.read_text(), re.M)) | {
-        key
-        for line in re.findall(r"^\| (`[^|]*`) \|", PAGE.read_text(), re.M)
-        for key in re.findall("`([a-z_]+)`", line)
-    }
+    rows = re.findall(r"^\| (`[^|]*`) \|", PAGE.read_text(), re.M)
+    documented = {key for row in rows for key in re.findall("`([a-z_]+)`", row)}
     assert set(facts) <= documented
     assert set(facts["systems"][0]) | set(facts["systems"][0]["scores"][0]) <= documented
 
@@ -557,7 +555,7 @@ def test_hostile_text_is_shown_and_not_obeyed(tmp_path):
         assert ran.returncode == 0, ran.stderr
         assert not set(ran.stdout) & {*map(chr, [*range(10), *range(11, 32), *range(127, 160)]), "\u202e", "\u2066"}
         assert "[red]markup[/red]" in ran.stdout
-        assert ":smile:" in ran.stdout
+        assert ":smile" in ran.stdout
     gone = run("compare", tmp_path / "none\x1b[2J", tmp_path / "a.txt")
     assert "\x1b" not in gone.stderr
 
@@ -600,4 +598,3 @@ def test_the_page_shows_what_the_command_prints(tmp_path):
     exec(compile(code.replace("from pathlib import Path\n", ""), str(PAGE), "exec"), space)
     promised = [line.split("# ")[1] for line in code.splitlines() if "print(" in line]
     assert printed == promised
-    assert sys.version_info >= (3, 11)

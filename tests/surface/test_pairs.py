@@ -35,7 +35,7 @@ def test_pairs_in_memory():
     assert [(r["first"], r["second"]) for r in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert rows[2]["resemblance"] == rows[2]["score"] == 1.0
     assert 0.6 <= rows[0]["resemblance"] < 1.0
-    assert {r["measured"] for r in rows} == {"exact"}
+    assert [r["measured"] for r in rows] == ["exact", "exact", "identity"]
     assert (rows[0]["first_url"], rows[0]["second_url"]) == ("http://one.example/a", "http://two.example/b")
     assert (found.found, found.cut_short, found.left_out, found.documents) == (3, 0, 0, 4)
     assert found.table().num_rows == 3  # again, from the start
@@ -62,7 +62,8 @@ def test_standard_output_is_data(pages):
     assert result.stderr == ""
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(r["first"], r["second"]) for r in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
-    for row in rows:
+    assert (rows[2]["measured"], rows[2]["score"]) == ("identity", 1.0)
+    for row in rows[:2]:
         assert row["error"] == pytest.approx((row["score"] * (1 - row["score"]) / 100) ** 0.5)
 
 

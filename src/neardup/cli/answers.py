@@ -87,7 +87,7 @@ def _wish(given: dict[str, Any]) -> Answer:
     else:
         why = (
             f"The sharpest filter of at most {allowed} permutations that finds {recall:g} of the pairs at "
-            f"{threshold:g}; with --reject AT MOST the cheapest one is chosen."
+            f"{threshold:g}."
         )
     answer = _describe(chosen, given, why=why)
     others = [chosen]

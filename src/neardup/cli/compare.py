@@ -3,6 +3,9 @@
 import json
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
 _WIDE = 100
 """Columns from which on the table of systems has its words in full."""
+
+_LONG = 4.0
+_WAIT = "Still at it: the first run on a machine compiles for a minute or two, and long documents take their time."
 
 _NOT_PLAIN = re.compile("[\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """What JSON may hold as it is and a terminal may obey."""
@@ -76,11 +82,9 @@ def command(a: str, b: str, show: int, as_json: bool, **given: Any) -> None:
     """
     without_unneeded()
     from neardup.compare.report import compare
-    from neardup.kernels import compiled_before
 
-    if not compiled_before():
-        click.echo("Compiling for this machine; this happens once and takes a minute or two.", err=True)
-    report = compare(Given(a), Given(b), **given)
+    with _patience():
+        report = compare(Given(a), Given(b), **given)
     if not report.minimal:
         click.echo(
             "The documents are long: their diff is cut at passages that both have once, and may not be a shortest one.",
@@ -91,6 +95,19 @@ def command(a: str, b: str, show: int, as_json: bool, **given: Any) -> None:
         click.echo(_NOT_PLAIN.sub(lambda c: f"\\u{ord(c.group()):04x}", text))
         return
     _print(report, show)
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """A word to people who wait: compiling all systems' kernels for the first time takes longer than comparing."""
+    timer = Timer(_LONG, lambda: click.echo(_WAIT, err=True))
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _print(report: "PairReport", show: int) -> None:
@@ -143,7 +160,7 @@ def _described(side: "Side", report: "PairReport") -> str:
     kind = "HTML, " if side.html else ""
     return (
         f"{inert(side.name)}  ({kind}{side.bytes:,} bytes, {side.tokens:,} {report.tokens}, "
-        f"{side.shingles:,} shingles of {report.width})"
+        f"{side.shingles:,} {_plural('shingle', side.shingles)} of {report.width})"
     )
 
 
@@ -230,7 +247,7 @@ def _exact(score: "Score", *, wide: bool) -> str:
     """The exact quantity: in full, or as short as it can be said."""
     name, value = score.exact, score.exact_value
     if name == "Pugh's edits":
-        return f"{value:,.0f} edits" if wide or value < 1e5 else f"{value / 1000:,.0f}k edits"
+        return f"{value:,.0f} edits" if wide or value < 1e4 else f"{value / 1000:,.0f}k edits"
     if score.measure == "bloom":
         return f"{_percent(value)} of {name.rpartition(' ')[2]} chunks" if wide else f"{value:.0%} chunks"
     if wide:
@@ -270,7 +287,8 @@ def _passages(console: "Console", report: "PairReport", show: int) -> None:
         return
     unit = report.tokens
     title = f"{report.passages_found:,} shared {_plural('passage', report.passages_found)}"
-    console.print(Text(f"\n{title} of {report.passage_from} or more {unit}, the longest first", style="bold"))
+    order = ", the longest first" if report.passages_found > 1 else ""
+    console.print(Text(f"\n{title} of {report.passage_from} or more {unit}{order}", style="bold"))
     rows = [_passage(passage, report, console.width) for passage in report.passages[:show]]
     console.print(_list([unit, "in A", "in B", ""], rows))
     _more(console, report.passages_found - len(rows))
@@ -318,13 +336,16 @@ def _difference(difference: "Difference", report: "PairReport", width: int) -> l
 
 def _shown(text: str, most: int, report: "PairReport") -> str:
     """Inert, on one line, and without its middle where it is long."""
+    from rich.cells import cell_len
+
     from neardup.compare.documents import inert
     from neardup.compare.report import shortened
 
     if report.tokens == "lines":
         text = text.replace("\n", " ↵ ")
     text = inert(text)
-    return shortened(text, 0, len(text), most)
+    columns = max(1, cell_len(text))  # of a terminal: an ideograph takes two
+    return shortened(text, 0, len(text), most * len(text) // columns)
 
 
 def _list(titles: list[str], rows: list[list["Text"]]) -> "Table":

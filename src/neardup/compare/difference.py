@@ -135,13 +135,8 @@ class _Work:
             cuts = _anchors(self.a[a0:a1], self.b[b0:b1], _ANCHORS[level])
             level += 1
             if len(cuts):
-                rows = _joined([np.concatenate([cuts + np.array([a0, b0]), np.ones((len(cuts), 1), np.int64)], 1)])
-                self.found.append(rows)
-                starts = [[a0, b0], *(rows[:, :2] + rows[:, 2:]).tolist()]
-                stops = [*rows[:, :2].tolist(), [a1, b1]]
-                for (i, j), (k, m) in zip(starts, stops, strict=True):
-                    if i < k and j < m:
-                        self.between(i, k, j, m, level)
+                self.found.append(_joined([np.insert(cuts + np.array([a0, b0]), 2, 1, axis=1)]))
+                self.beside(self.found[-1], np.array([[a0, b0]]), np.array([[a1, b1]]), _ANCHORS[level - 1], level)
                 return
         pieces = -(-max(a1 - a0, b1 - b0) // _STEP)
         along_a = np.linspace(a0, a1, pieces + 1).astype(np.int64).tolist()
@@ -149,6 +144,29 @@ class _Work:
         for p in range(pieces):
             if along_a[p] < along_a[p + 1] and along_b[p] < along_b[p + 1]:
                 self.shortest(along_a[p], along_a[p + 1], along_b[p], along_b[p + 1])
+
+    def beside(self, rows: Ints, start: Ints, stop: Ints, width: int, level: int) -> None:
+        """Align what lies before, between and after matched runs.
+
+        A run at which sequences are cut goes on for up to width - 1 tokens behind its last anchor, and most of what is
+        left then is one token against another: both for all gaps at once.
+        """
+        begins = np.concatenate([start, rows[:, :2] + rows[:, 2:]])
+        ends = np.concatenate([rows[:, :2], stop])
+        at = begins.copy()
+        for _ in range(width - 1):
+            open_ = (at[:, 0] < ends[:, 0]) & (at[:, 1] < ends[:, 1])
+            here = np.where(open_[:, None], at, 0)
+            equal: NDArray[np.bool_] = self.a[here[:, 0]] == self.b[here[:, 1]]
+            at += (open_ & equal)[:, None]
+        longer = at[:, 0] > begins[:, 0]
+        self.found.append(np.concatenate([begins, at[:, :1] - begins[:, :1]], axis=1)[longer])
+        sizes = ends - at
+        ones = at[(sizes == 1).all(axis=1)]
+        self.found.append(np.insert(ones[self.a[ones[:, 0]] == self.b[ones[:, 1]]], 2, 1, axis=1))
+        left = (sizes >= 1).all(axis=1) & (sizes > 1).any(axis=1)
+        for (i, j), (k, m) in zip(at[left].tolist(), ends[left].tolist(), strict=True):
+            self.between(i, k, j, m, level)
 
 
 def _same(a: Hashes, b: Hashes) -> int:
@@ -184,15 +202,22 @@ def _anchors(a: Hashes, b: Hashes, width: int) -> Ints:
         return np.empty((0, 2), np.int64)
     once_a, at_a = _once(rolling(a, width))
     once_b, at_b = _once(rolling(b, width))
-    _, in_a, in_b = np.intersect1d(once_a, once_b, assume_unique=True, return_indices=True)
-    pairs = np.stack([at_a[in_a], at_b[in_b]], axis=1)
+    if not len(once_b):
+        return np.empty((0, 2), np.int64)
+    place = np.minimum(np.searchsorted(once_b, once_a), len(once_b) - 1)
+    both = once_b[place] == once_a
+    pairs = np.stack([at_a[both], at_b[place[both]]], axis=1)
     pairs = pairs[a[pairs[:, 0]] == b[pairs[:, 1]]]  # only the first token is taken as matched, and it is
     return _ascending(pairs[np.argsort(pairs[:, 0])])
 
 
 def _once(hashes: Hashes) -> tuple[Hashes, Ints]:
-    values, at, counts = np.unique(hashes, return_index=True, return_counts=True)
-    return values[counts == 1], at[counts == 1]
+    """The values that occur once, ascending, and where."""
+    order = np.argsort(hashes)
+    ordered = hashes[order]
+    changes = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]])
+    alone = changes[1:] & changes[:-1]
+    return ordered[alone], order[alone]
 
 
 def _ascending(pairs: Ints) -> Ints:
@@ -265,14 +290,18 @@ def passages(alignment: Alignment, a: Hashes, b: Hashes, least: int) -> Ints:
 
 
 def _moved(kept: Ints, a: Hashes, b: Hashes, least: int) -> Ints:
-    in_a, in_b = rolling(a, least), rolling(b, least)
-    if not len(in_a) or not len(in_b):
+    """Runs in what the kept ones leave of the first sequence, wherever they stand in the second."""
+    free = np.ones(max(0, len(a) - least + 1), bool)
+    for start, _, length in kept.tolist():
+        free[max(0, start - least + 1) : start + length] = False
+    open_, in_b = np.flatnonzero(free), rolling(b, least)
+    if not len(open_) or not len(in_b):
         return _NO_ROWS
     values, first_at = np.unique(in_b, return_index=True)
-    at = np.minimum(np.searchsorted(values, in_a), len(values) - 1)
-    place = np.where(values[at] == in_a, first_at[at], -1)
-    for start, _, length in kept.tolist():  # a run may begin in what is left only, and must end there
-        place[max(0, start - least + 1) : start + length] = -1
+    asked, back = np.unique(rolling(a, least)[open_], return_inverse=True)  # in order, they are found faster
+    at = np.minimum(np.searchsorted(values, asked), len(values) - 1)
+    place = np.full(len(free), -1, np.int64)
+    place[open_] = np.where(values[at] == asked, first_at[at], -1)[back]
     rows, done = [], 0
     for i in np.flatnonzero(place >= 0).tolist():
         if i < done:

@@ -192,6 +192,8 @@ class Readings:
         """What was measured of the shingle sets so far; systems that agree in tokens and shingles share it."""
         self.cosines: dict[tuple[TextSettings, ShingleSettings, str, str], float] = {}
         """And of the vectors of counts."""
+        self.edits: dict[tuple[TextSettings, int], int] = {}
+        """Pugh's, of shingles of that width."""
 
     def batch(self, settings: TextSettings) -> TextBatch:
         """Both documents' text, and their links where a recipe asks for them."""

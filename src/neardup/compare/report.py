@@ -179,11 +179,11 @@ def compare(
         _check_tokens(source, sequence, chosen)
     overlap = exact_overlap(exact.sketcher, documents)
     one, other = both[0].hashes, both[1].hashes
+    edits = documents.edits[chosen.text, 1] = int(list_kernel.edits(one, other))
     with ThreadPoolExecutor(1, "neardup-systems") as beside:  # kernels let other threads run
         systems = beside.submit(_systems, recipe, chosen, documents)
         alignment = align(one, other)
         runs = passages(alignment, one, other, passage)
-        edits = int(list_kernel.edits(one, other))
     resemblance, first_in_second, second_in_first = (
         float(x[0]) for x in (overlap.resemblance, overlap.first_in_second, overlap.second_in_first)
     )

@@ -109,8 +109,11 @@ class _Pair:
     sketcher: Sketcher
     made: Sketches
 
+    def _keys(self) -> Ragged:
+        return self.sketcher.keys(self.made.words, self.made.ragged)
+
     def candidate(self) -> bool:
-        keys = self.sketcher.keys(self.made.words, self.made.ragged)
+        keys = self._keys()
         first, second = (keys.values[keys.offsets[i] : keys.offsets[i + 1]] for i in (0, 1))
         return bool(np.isin(first, second).any())
 
@@ -228,7 +231,9 @@ class _Pair:
     def _lists(self, settings: ListSettings) -> tuple[list[Score], str]:
         found, _ = self.sketcher.fingerprints(self.documents.batch(self.recipe.text))
         a, b = (found.values[found.offsets[i] : found.offsets[i + 1]] for i in (0, 1))
-        edits = int(list_kernel.edits(a, b))
+        edits = self.documents.edits.get((self.recipe.text, self.recipe.shingles.width))
+        if edits is None or self.recipe.shingles.repeats:
+            edits = int(list_kernel.edits(a, b))
         n, times, needed = settings.lists, settings.repetitions, settings.needed
         if edits <= list_analysis.MOST_EDITS:
             shared = list_analysis.shared(edits, n)
@@ -258,21 +263,18 @@ class _Pair:
             )
         else:
             deviation = estimators.mod_error(rho, union, settings.n)
-        ragged = self.made.ragged
-        if ragged is not None and ragged.offsets[-1] == 0:
-            empty = estimators.mod_empty(union, settings.n) if isinstance(settings, ModSettings) else 0.0
+        if isinstance(settings, ModSettings) and not len(self._keys().values):
+            empty = estimators.mod_empty(union, settings.n)
             note = f"no shingle was sampled: nothing can be said (this happens to {empty:.0%} of such pairs)"
         measure = self.sketcher.comparison.measure
         own = Score(measure, self._score(), 1.0, threshold, exact, expected, expected, deviation, None)
         return [own], note
 
     def _bloom(self, settings: BloomSettings) -> tuple[list[Score], str]:
-        ragged = self.made.ragged
-        assert ragged is not None
-        keys = self.sketcher.keys(self.made.words, ragged)
+        keys = self._keys()
         a, b = (np.unique(keys.values[keys.offsets[i] : keys.offsets[i + 1]]) for i in (0, 1))
         common, larger = len(np.intersect1d(a, b, assume_unique=True)), max(len(a), len(b))
-        filters_ = self.sketcher.signatures(self.made.words, ragged, [None, None])
+        filters_ = self.sketcher.signatures(self.made.words, self.made.ragged, [None, None])
         bits = 64 * int(filters_.values[filters_.offsets[:-1]].min())
         fuller = max(1e-9, bits * bloom.fill_ratio(larger, bits, settings.hashes))
         expected, chance = (

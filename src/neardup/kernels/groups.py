@@ -517,15 +517,16 @@ def pair_round(
     owner: Any,
     below: Any,
     rank: Any,
+    same: Any,
     signatures: tuple[int, Any, Any, Any, Any],
     least: float,
     most: int,
     start: int,
     stamp: Any,
     pairs: Any,
-    values: Any,
 ) -> tuple[int, int, int, int]:
-    """Candidate pairs of the documents from `start` on, each with the documents before it, that score `least` or more.
+    """Candidate pairs of the documents from `start` on, each with the documents before it, that score `least` or more,
+    or are the same.
 
     Stops where `pairs` might not hold the next document's. Returns how many pairs, where to go on, how many documents
     had more than `most` candidates, and an upper bound of the pairs that were not looked at because of that.
@@ -552,11 +553,9 @@ def pair_round(
                         break
                     stamp[j] = i
                     compared += 1
-                    agreed = score(kind, samples, words, offsets, parameters, i, j)
-                    if agreed >= least:
+                    if same[i] == same[j] or score(kind, samples, words, offsets, parameters, i, j) >= least:
                         pairs[n_pairs, 0] = i
                         pairs[n_pairs, 1] = j
-                        values[n_pairs] = agreed
                         n_pairs += 1
                 at = below[at]
         if more:

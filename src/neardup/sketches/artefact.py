@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from neardup.atomic import appearing
 from neardup.errors import InputError, WorkError
 from neardup.kernels import equal as kernel
-from neardup.sketches.base import Ragged, Sketcher, Sketches
+from neardup.sketches.base import Ragged, Sketcher, Sketches, nothing
 from neardup.sources.base import Documents
 
 _ROWS_TOGETHER = 16384
@@ -75,9 +75,8 @@ def batch(
         "identity_b": pa.array(np.ascontiguousarray(made.identities[:, 1])),
         "words": _matrix(made.words),
         "samples": _matrix(made.samples),
+        "ragged": pa.LargeListArray.from_arrays(made.ragged.offsets, made.ragged.values),
     }
-    if made.ragged is not None:
-        values["ragged"] = pa.LargeListArray.from_arrays(made.ragged.offsets, made.ragged.values)
     for field in layout:
         slot, _, column = field.name.partition(":")
         if column:
@@ -208,17 +207,17 @@ class Collection:
             out[order[place]] = rows_of[local]
         return np.empty((len(chosen), 0), np.uint64 if column == "words" else np.uint8) if out is None else out
 
-    def ragged(self, chosen: NDArray[np.int64]) -> Ragged | None:
-        """The ragged words of some documents, in any order; None where the sketch has none."""
+    def ragged(self, chosen: NDArray[np.int64]) -> Ragged:
+        """The ragged words of some documents, in any order."""
         if "ragged" not in self.layout.names:
-            return None
+            return nothing(len(chosen))
         lists = self.any_order("ragged", chosen)
         return Ragged(lists.flatten().to_numpy(), np.concatenate([[0], np.cumsum(lists.value_lengths().to_numpy())]))
 
-    def sketches(self) -> Iterator[tuple[int, NDArray[np.uint64], Ragged | None]]:
+    def sketches(self) -> Iterator[tuple[int, NDArray[np.uint64], Ragged]]:
         """All of them, batch by batch: the number of the first document, words, ragged words."""
         for start, rows in self._batches():
-            ragged = None
+            ragged = nothing(rows.num_rows)
             if "ragged" in rows.schema.names:
                 lists = rows.column("ragged")
                 ragged = Ragged(lists.flatten().to_numpy(), lists.offsets.to_numpy() - lists.offsets[0].as_py())

@@ -34,6 +34,11 @@ def even(words: NDArray[np.uint64]) -> Ragged:
     return Ragged(np.ascontiguousarray(words).reshape(-1), np.arange(n + 1, dtype=np.int64) * width)
 
 
+def nothing(n: int) -> Ragged:
+    """n rows without values."""
+    return Ragged(np.empty(0, np.uint64), np.zeros(n + 1, np.int64))
+
+
 @dataclass(frozen=True)
 class Sketches:
     """The sketches of a batch: row i belongs to document i. Rows that are not `compared` hold zeros."""
@@ -45,7 +50,7 @@ class Sketches:
     """The same number of 64-bit words for every document."""
     samples: NDArray[np.uint8]
     """8 bits of each minimum, where the sketch keeps them."""
-    ragged: Ragged | None = None
+    ragged: Ragged
     """As many words as a document happens to have, where the sketch is of that kind."""
     recipe: str = ""
     """Id of the recipe that they were made by, where it is known."""
@@ -106,10 +111,10 @@ class Sketcher(ABC):
         """All that is kept of each document."""
 
     @abstractmethod
-    def keys(self, words: NDArray[np.uint64], ragged: Ragged | None) -> Ragged:
+    def keys(self, words: NDArray[np.uint64], ragged: Ragged) -> Ragged:
         """The keys of sketched documents: documents with a key in common are candidates."""
 
-    def signatures(self, words: NDArray[np.uint64], ragged: Ragged | None, urls: list[str | None]) -> Ragged:
+    def signatures(self, words: NDArray[np.uint64], ragged: Ragged, urls: list[str | None]) -> Ragged:
         """What the kernels score."""
         return even(words)
 
@@ -125,6 +130,7 @@ class Sketcher(ABC):
             identities=np.zeros((n, 2), np.uint64),
             words=np.zeros((n, self.words), np.uint64),
             samples=np.zeros((n, self.samples), np.uint8),
+            ragged=nothing(n),
         )
 
     def fingerprints(self, batch: TextBatch, *, of_tokens: bool = False) -> tuple[Ragged, Sketches]:

@@ -120,14 +120,12 @@ class Bloom(Sketcher):
             values[np.arange(len(part.values)) + before[rows]] = part.values
         return Ragged(values, offsets)
 
-    def keys(self, words: NDArray[np.uint64], ragged: Ragged | None) -> Ragged:
+    def keys(self, words: NDArray[np.uint64], ragged: Ragged) -> Ragged:
         """Chunks, not links: pages of one site share those."""
-        assert ragged is not None
         return _choose(ragged, ragged.values < _LINK)
 
-    def signatures(self, words: NDArray[np.uint64], ragged: Ragged | None, urls: list[str | None]) -> Ragged:
+    def signatures(self, words: NDArray[np.uint64], ragged: Ragged, urls: list[str | None]) -> Ragged:
         """The filters: how many words the first has, the first, the second."""
-        assert ragged is not None
         texts = self._filters(_choose(ragged, ragged.values < _LINK))
         links = self._filters(_choose(ragged, ragged.values >= _LINK))
         offsets = texts.offsets + links.offsets + np.arange(len(texts.offsets))

@@ -107,14 +107,14 @@ class BySite(Sketcher):
         features, bits = self._features.sketch(batch), self._bits.sketch(batch)
         return replace(features, words=np.concatenate([features.words, bits.words], axis=1))
 
-    def keys(self, words: NDArray[np.uint64], ragged: Ragged | None) -> Ragged:
+    def keys(self, words: NDArray[np.uint64], ragged: Ragged) -> Ragged:
         """Super-features and pieces."""
         settings = self.settings
         features = super_features(words[:, : settings.k], settings.r)
         pieces = piece_keys(words[:, settings.k :], settings.bits, settings.pieces)
         return even(np.concatenate([features, pieces], axis=1))
 
-    def signatures(self, words: NDArray[np.uint64], ragged: Ragged | None, urls: list[str | None]) -> Ragged:
+    def signatures(self, words: NDArray[np.uint64], ragged: Ragged, urls: list[str | None]) -> Ragged:
         """Features, bits, and a number per site; 0 where it is not known."""
         numbers: dict[str, int] = {}
         sites = np.zeros((len(words), 1), np.uint64)

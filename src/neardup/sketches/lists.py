@@ -66,7 +66,7 @@ class Lists(Sketcher):
         )
         return made
 
-    def keys(self, words: NDArray[np.uint64], ragged: Ragged | None) -> Ragged:
+    def keys(self, words: NDArray[np.uint64], ragged: Ragged) -> Ragged:
         """The fingerprints of lists that are not empty."""
         full = words != 0
         return Ragged(words[full], np.concatenate([[0], np.cumsum(full.sum(axis=1))]).astype(np.int64))

@@ -110,7 +110,7 @@ class MinHash(Sketcher):
         """The minima, each a sample of the union."""
         return self.settings.permutations
 
-    def keys(self, words: NDArray[np.uint64], ragged: Ragged | None) -> Ragged:
+    def keys(self, words: NDArray[np.uint64], ragged: Ragged) -> Ragged:
         """The features, or a key for every r of them."""
         return even(super_features(words[:, : self.settings.k], self.settings.r))
 

@@ -55,7 +55,7 @@ class Bottom(Sketcher):
         """The m smallest of the union."""
         return self.settings.m
 
-    def keys(self, words: NDArray[np.uint64], ragged: Ragged | None) -> Ragged:
+    def keys(self, words: NDArray[np.uint64], ragged: Ragged) -> Ragged:
         """The values."""
         real = words != _NOTHING
         return Ragged(words[real], np.concatenate([[0], np.cumsum(real.sum(axis=1))]).astype(np.int64))
@@ -98,12 +98,10 @@ class Mod(Sketcher):
         total = kernel.mod(found.values, found.offsets[1:], self.settings.n, int(self.seed), ends, out)
         return replace(made, ragged=Ragged(out[:total], np.concatenate([[0], ends])))
 
-    def keys(self, words: NDArray[np.uint64], ragged: Ragged | None) -> Ragged:
+    def keys(self, words: NDArray[np.uint64], ragged: Ragged) -> Ragged:
         """The values."""
-        assert ragged is not None
         return ragged
 
-    def signatures(self, words: NDArray[np.uint64], ragged: Ragged | None, urls: list[str | None]) -> Ragged:
+    def signatures(self, words: NDArray[np.uint64], ragged: Ragged, urls: list[str | None]) -> Ragged:
         """The same."""
-        assert ragged is not None
         return ragged

@@ -90,7 +90,7 @@ class SimHash(Sketcher):
         )
         return made
 
-    def keys(self, words: NDArray[np.uint64], ragged: Ragged | None) -> Ragged:
+    def keys(self, words: NDArray[np.uint64], ragged: Ragged) -> Ragged:
         """The pieces."""
         return even(piece_keys(words, self.settings.bits, self.settings.pieces))
 

@@ -68,6 +68,8 @@ class Meter:
 
     def measure(self, pairs: NDArray[np.int64]) -> Overlap:
         """Measure pairs of document numbers, and write them down."""
+        if not len(pairs):
+            return NOTHING
         if (self.shelf.starts[pairs] < 0).any():  # reading the collection again costs more than sets nobody asks for
             wanted = np.union1d(pairs, self.possible)
             self.shelve(self.shelf, wanted[self.shelf.starts[wanted] < 0])
@@ -78,6 +80,10 @@ class Meter:
         with appearing(self.record) as draft, pa.ipc.new_file(draft, _LAYOUT) as file:
             file.write_table(pa.table(dict(zip(_LAYOUT.names, columns, strict=True)), schema=_LAYOUT))
         return found
+
+    def forget(self) -> None:
+        """What was measured so far: where pairs stream, memory must not grow with them."""
+        self.pairs, self.overlaps = self.pairs[:0], NOTHING
 
     def _overlaps(self, pairs: NDArray[np.int64]) -> Overlap:
         """Runs of pairs on all threads; each run reads the sets that it needs."""

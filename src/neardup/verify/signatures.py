@@ -42,14 +42,11 @@ class Signatures:
         """The signatures of sketched documents, batch after batch. Where they are from is not known."""
         words = np.concatenate([made.words for made in batches])
         samples = np.concatenate([made.samples for made in batches])
-        ragged = None
-        if sketcher.has_ragged:
-            parts = [made.ragged for made in batches if made.ragged is not None]
-            lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-            ragged = Ragged(
-                np.concatenate([part.values for part in parts]),
-                np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            )
+        lengths = np.concatenate([np.diff(made.ragged.offsets) for made in batches])
+        ragged = Ragged(
+            np.concatenate([made.ragged.values for made in batches]),
+            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        )
         if sketcher.comparison.kind == kernel.SAMPLES:
             return cls(sketcher.comparison, samples, np.empty(0, np.uint64), np.zeros(1, np.int64))
         made = sketcher.signatures(words, ragged, [None] * len(words))
