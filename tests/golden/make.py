@@ -1,6 +1,7 @@
 """Make golden.json: python -m tests.golden.make. Only when recipe.FORMAT is raised on purpose."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import neardup
@@ -37,7 +38,7 @@ def vectors() -> dict:
         rows = made.words.tolist()
         if not made.words.shape[1]:
             values, offsets = made.ragged
-            rows = [values[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+            rows = [values[a:b].tolist() for a, b in pairwise(offsets)]
         answer[name] = {
             "id": recipe.id,
             "tokens": made.tokens.tolist(),

@@ -20,17 +20,25 @@ def test_toml_and_back(recipe):
 
 
 OTHERS = {
-    "tokens": "chars", "extract": "main", "width": 6, "repeats": True, "fingerprint": "mixed", "k": 7, "s": 8, "r": 3,
-    "samples": True, "seed": 2, "threshold": 0.81, "recall": 0.98, "keep": "longest", "crowd": 7,
-    "bits": 768, "similar": 300, "pieces": 24, "of": "shingles", "weight": "log", "same": 301, "different": 302,
-    "sites": "public-suffix", "lists": 5, "repetitions": 2, "ordered": False, "m": 50, "n": 50, "measure": "containment",
-    "chunk": 512, "longest": 70000, "window": 32, "grow": False, "hashes": 4,
+    "tokens": "chars", "extract": "main", "width": 6, "repeats": True, "seed": 2, "threshold": 0.81, "recall": 0.98,
+    "keep": "longest", "crowd": 7, "k": 7, "s": 8, "r": 3, "bits": 768, "similar": 300, "pieces": 24, "of": "shingles",
+    "weight": "log", "same": 301, "different": 302, "sites": "public-suffix", "lists": 5, "repetitions": 2,
+    "ordered": False, "m": 50, "n": 50, "measure": "containment", "chunk": 512, "longest": 70000, "window": 32,
+    "grow": False, "hashes": 4, "polynomial": "0x1000000000000001b", "needed": 2,
 }  # fmt: skip
-TOGETHER = {
-    "method": {"method": "exact"},
-    "polynomial": {"polynomial": "0x1000000000000001b", "fingerprint": "rabin"},
-    "needed": {"needed": 2, "repetitions": 2},
+EITHER = {
+    ("shingles", "fingerprint"): {"mixed", "rabin"},
+    ("sketch", "samples"): {True, False},
+    ("verify", "method"): {"exact", "sketch"},
+    ("clusters", "method"): {"star", "components"},
 }
+SPECIAL = {("bloom", "similar"): 0.6, ("bloom", "bits"): 4096, ("resemblance", "r"): 2}
+NEEDS = {
+    "polynomial": ("shingles", {"fingerprint": "rabin"}),
+    "needed": ("sketch", {"repetitions": 2}),
+    "tokens": ("text", {"extract": "all"}),
+}
+"""What must change along with a setting."""
 
 
 @pytest.mark.parametrize("name", neardup.recipe_names())
@@ -41,24 +49,15 @@ def test_every_setting_is_in_the_id(name):
     settings = [(part, key) for part, values in default.items() for key in values if key not in ("kind", "links")]
     for part, key in settings:
         changed = {p: dict(v) for p, v in default.items()}
-        other = OTHERS.get(key)
-        if (part, key) == ("clusters", "method"):
-            other = "components" if default[part][key] == "star" else "star"
-        if part == "sketch" and key == "similar" and default["sketch"]["kind"] == "bloom":
-            other = 0.6
-        if key == "fingerprint":
-            other = "rabin" if default[part][key] == "mixed" else "mixed"
-        if key in ("repetitions", "samples") or key == "method":
-            other = other if other is not None and other != default[part][key] else {"samples": False}.get(key, "sketch")
-        if key == "method" and part == "verify":
-            other = "sketch" if default[part][key] == "exact" else "exact"
-        if key == "tokens" and default["text"]["extract"] == "web":
-            changed["text"]["extract"] = "all"
-        if key == "bits" and default["sketch"]["kind"] == "bloom":
-            other = 4096
-        if key == "r" and default["sketch"]["k"] == 100:
-            other = 2
-        changed[part].update(TOGETHER[key] if key in ("polynomial", "needed") else {key: other})
+        if key in NEEDS:
+            also, values = NEEDS[key]
+            changed[also].update(values)
+        if (part, key) in EITHER:
+            [other] = EITHER[part, key] - {default[part][key]}
+        else:
+            other = SPECIAL.get((name, key), OTHERS[key])
+        assert default[part][key] != other
+        changed[part][key] = other
         ids.add(neardup.Recipe.from_dict(changed).id)
     assert len(ids) == len(settings) + 1
 
