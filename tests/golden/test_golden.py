@@ -37,6 +37,7 @@ NEEDS = {
     "polynomial": ("shingles", {"fingerprint": "rabin"}),
     "needed": ("sketch", {"repetitions": 2}),
     "tokens": ("text", {"extract": "all"}),
+    "measure": ("sketch", {"grow": False}),
 }
 """What must change along with a setting."""
 
@@ -49,7 +50,7 @@ def test_every_setting_is_in_the_id(name):
     settings = [(part, key) for part, values in default.items() for key in values if key not in ("kind", "links")]
     for part, key in settings:
         changed = {p: dict(v) for p, v in default.items()}
-        if key in NEEDS:
+        if key in NEEDS and set(NEEDS[key][1]) <= set(default[NEEDS[key][0]]):
             also, values = NEEDS[key]
             changed[also].update(values)
         if (part, key) in EITHER:
@@ -91,6 +92,7 @@ def test_every_setting_is_in_the_id(name):
         ("[sketch]\nkind = 'bloom'\nchunk = 300", "chunk = 300: a power of two"),
         ("[sketch]\nkind = 'bloom'\nbits = 2000", "bits = 2000: a power of two"),
         ("[sketch]\nkind = 'bloom'\nlinks = 0.3", "links = 0.3"),
+        ("[sketch]\nkind = 'bloom'\nmeasure = 'containment'", "needs filters of one size"),
         ("[sketch]\nkind = 'simhash'\n[verify]\nmethod = 'none'", "only worth a look"),
         ("[text]\nlinks = true", "give all of it or none"),
     ],

@@ -209,12 +209,13 @@ def options(kind: str) -> dict:
     return {"html": kind == "pages", "url_field": "url"}
 
 
+def told(table: pa.Table) -> list[tuple[tuple[int, int], float]]:
+    return [((int(r["first"]), int(r["second"])), r["score"]) for r in table.to_pylist()]
+
+
 def found(table: pa.Table) -> dict[tuple[int, int], float]:
     """Scores by the documents' numbers; no pair is told twice."""
-    made = {
-        tuple(sorted((int(r["first"]), int(r["second"])))): r["score"]
-        for r in table.rename_columns(["first", "second", *table.column_names[2:]]).to_pylist()
-    }
+    made = {(min(pair), max(pair)): score for pair, score in told(table)}
     assert len(made) == table.num_rows
     return made
 
@@ -301,8 +302,8 @@ def test_a_resumed_run_gives_the_same(name, kind, tmp_path):
         for file in lost:
             (tmp_path / "work" / file).unlink(missing_ok=True)
         result = neardup.dedup(paths, recipe=recipe_of(name), **options(kind), work=tmp_path / "work", threads=2)
-        told = {key: n for key, n in result.counts.items() if key != "pairs_measured"}  # also by the runs before
-        tables.append((result.removed, result.groups, told))
+        counts = {key: n for key, n in result.counts.items() if key != "pairs_measured"}  # also by the runs before
+        tables.append((result.removed, result.groups, counts))
         del result  # the work folder is its own as long as it lives
     assert tables[0][0].num_rows >= 3
     assert all(t[0].equals(tables[0][0]) and t[1].equals(tables[0][1]) and t[2] == tables[0][2] for t in tables)
@@ -317,3 +318,80 @@ def test_what_algorithm_c_promises(kind):
     assert min(answer.values()) >= 372
     assert all(answer[pair] == scores[pair] for pair in answer)
     assert len({bits for bits in answer.values() if 372 <= bits < 384}) >= 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("default", "texts"),
+        ("mod-n containment, exact", "texts"),
+        ("by-site, exact", "pages"),
+        ("bloom, exact", "texts"),
+    ],
+)
+def test_exact_pairs_tell_resemblance_and_both_containments(name, kind):
+    table = pa.Table.from_pylist(rows_of(documents_of(kind)))
+    listed = neardup.pairs(table, recipe=recipe_of(name), **options(kind)).table().to_pylist()
+    system, documents = twin(name, kind), documents_of(kind)
+    for row in listed:
+        i, j = int(row["first"]), int(row["second"])
+        a, b = system.shingles[i], system.shingles[j]
+        assert i < j
+        assert (row["first_url"], row["second_url"]) == (documents[i].url, documents[j].url)
+        assert row["measured"] == ("identity" if system.identical(i, j) else "exact")
+        if a or b:
+            numbers = (row["resemblance"], row["first_in_second"], row["second_in_first"])
+            assert numbers == pytest.approx((len(a & b) / len(a | b), len(a & b) / len(a), len(a & b) / len(b)))
+
+
+@pytest.mark.parametrize("k", [49, 98, 103])
+def test_equal_sketches_have_a_resemblance_of_1(k):
+    """Not of k times 1/k, which is less for these."""
+    recipe = load_recipe("resemblance").changed(sketch_k=k, verify_threshold=1.0)
+    chorus = " ".join(f"w{i}" for i in range(20))
+    rows = [" ".join([chorus] * 3), " ".join([chorus] * 4)]  # the same shingles, and not the same tokens
+    same = neardup.sketch(rows, recipe).words
+    assert (same[0] == same[1]).all()
+    assert neardup.pairs(rows, recipe=recipe).table()["score"].to_pylist() == [1.0]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 0, 3, 1], [0, 2, 3, 1], [3, 1, 0, 2]])
+def test_pairs_and_then_dedup_may_share_a_work_folder(order, tmp_path):
+    """Pairs measures all copies, dedup one of them: what it finds measured is also of documents that it does not ask
+    about."""
+    words = [f"w{i}" for i in range(60)]
+    near, nearer = ["y", "z", *words[2:]], ["x", *words[1:]]
+    made = [" ".join(words), " ".join(words).upper(), " ".join(nearer), " ".join(near)]
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": f"{i}", "text": made[i]}) + "\n" for i in order))
+    expected = neardup.dedup(path)
+    neardup.pairs(path, work=tmp_path / "work").table()
+    result = neardup.dedup(path, work=tmp_path / "work")
+    assert result.kept["id"].equals(expected.kept["id"])
+    assert expected.counts["removed"] == 3
+
+
+@pytest.mark.parametrize("third", [["www.two.com", []], ["www.one.com", ["more"]]])
+@pytest.mark.parametrize("keep", ["first", "longest", "shortest", "last"])
+@pytest.mark.parametrize("cluster", ["star", "components"])
+def test_copies_on_two_sites_are_judged_each_by_its_own(third, keep, cluster):
+    """Algorithm C says no between sites, the combined one yes within a site: which copy stands for both matters."""
+    host, more = third
+    words = random.Random(3).sample(WORDS, 400)
+    changed = [*words[:200], *(f"new{i}" for i in range(6)), *words[206:], *more]
+    rows = [
+        {"id": "c", "text": " ".join(words), "url": "http://www.one.com/1"},
+        {"id": "b", "text": " ".join(words), "url": "http://www.two.com/1"},
+        {"id": "a", "text": " ".join(changed), "url": f"http://{host}/2"},
+    ]
+    recipe = load_recipe("by-site").changed(clusters_keep=keep, clusters_method=cluster)
+    listed = neardup.pairs(rows, recipe=recipe).table().to_pylist()
+    pairs = {frozenset((r["first"], r["second"])) for r in listed}
+    assert len(pairs) == 2, "the copies, and the third with one of them"
+    result = neardup.dedup(rows, recipe=recipe)
+    kept = set(result.kept["id"].to_pylist())
+    if cluster == "components":
+        assert len(kept) == 1
+    else:
+        assert not any(pair <= kept for pair in pairs)
+        assert all(frozenset((r["id"], r["kept_id"])) in pairs for r in result.removed.to_pylist())

@@ -383,6 +383,16 @@ class System:
     def identical(self, i: int, j: int) -> bool:
         return bool(self.identity[i]) and self.identity[i] == self.identity[j]
 
+    @property
+    def full(self) -> float:
+        """The score of copies: all features, bits or repetitions, else 1."""
+        settings: Any = self.recipe.sketch
+        if isinstance(self.kind, SimHash | Combined | BySite):
+            return float(settings.bits)
+        if isinstance(self.kind, Lists):
+            return float(settings.repetitions)
+        return float(settings.k) if isinstance(self.kind, MinHash) and self.kind.similar is not None else 1.0
+
     def share_a_key(self, i: int, j: int) -> bool:
         return not self.keys[i].isdisjoint(self.keys[j])
 
@@ -406,10 +416,13 @@ class System:
         return bool(self.kind.worth_measuring(self.sketches[i], self.sketches[j], verify.threshold))
 
     def similar(self) -> dict[Pair, float]:
-        """Pairs that share a key and are similar, and what is told of them."""
+        """Pairs that share a key and are similar, and what is told of them. Copies are, whatever their sketches hold."""
         verify = self.recipe.verify
         answer = {}
         for i, j in self.pairs():
+            if self.identical(i, j):
+                answer[i, j] = 1.0 if verify.method == "exact" else self.full
+                continue
             if not self.share_a_key(i, j) or (verify.method != "none" and not self.passes(i, j)):
                 continue
             value = self.exact(i, j) if verify.method == "exact" else self.score(i, j)

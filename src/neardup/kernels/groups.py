@@ -178,7 +178,7 @@ def _mixed_match(a: Any, b: Any, links: float, contained: bool) -> Any:
 def _by_site(a: Any, b: Any, parameters: Any) -> float:
     """parameters: features, shared features and C-similarity on one site, C-similarity on two, bits.
 
-    Site 0 is an unknown one; such a pair must pass the stricter rule.
+    Site 0 is an unknown one; such a pair is judged as if it were on one site.
     """
     k = np.int64(parameters[0])
     last = a.shape[0] - 1
@@ -241,19 +241,14 @@ def containments(kind: int, words: Any, offsets: Any, pairs: Any, out: Any) -> N
 
 @njit(nogil=True, cache=True)
 def _inside(a: Any, b: Any) -> Any:
-    """The share of a's bits that b has, both folded to the smaller size."""
-    n = min(a.shape[0], b.shape[0])
+    """The share of a's bits that b has. Filters of two sizes tell nothing: folded, the larger one is too full."""
+    if a.shape[0] != b.shape[0]:
+        return np.nan
     mine: Any = 0
     both: Any = 0
-    for p in range(n):
-        x = a[p]
-        y = b[p]
-        for q in range(p + n, a.shape[0], n):
-            x |= a[q]
-        for q in range(p + n, b.shape[0], n):
-            y |= b[q]
-        mine += _bits(x)
-        both += _bits(x & y)
+    for p in range(a.shape[0]):
+        mine += _bits(a[p])
+        both += _bits(a[p] & b[p])
     return both / max(1, mine)
 
 

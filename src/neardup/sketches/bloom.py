@@ -61,6 +61,11 @@ class BloomSettings:
             )
         if self.measure not in ("match", "containment"):
             raise RecipeError(f"measure = {self.measure!r}: choose match or containment.")
+        if self.measure == "containment" and self.grow:
+            raise RecipeError(
+                "measure = 'containment' needs filters of one size: give grow = false, and 8 bits per chunk of the "
+                "longest document, such as bits = 32768 for 1 MB."
+            )
         check_seed(self.seed)
 
 
