@@ -12,8 +12,8 @@ The path of a document, and where it is written:
     outputs     groups → kept corpus and the evidence for every removal
 
 Around it: recipe (how), recipes (the published systems), engines (where), gather, decide, pipeline and pairing (the
-path itself), evidence and result (what comes out), compare (two documents), analysis (the mathematics), rabin, kernels
-(the compiled loops), cli.
+path itself), evidence and result (what comes out), comparing (two documents), analysis (the mathematics), charts,
+rabin, kernels (the compiled loops), cli.
 
     import neardup
     result = neardup.dedup("pages/*.jsonl.gz", threshold=0.8)
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from neardup.analysis.filters import Filter as Filter
     from neardup.analysis.filters import choose_filter as choose_filter
     from neardup.clusters.settings import ClusterSettings as ClusterSettings
+    from neardup.comparing import PairReport as PairReport
+    from neardup.comparing import compare as compare
     from neardup.errors import InputError as InputError
     from neardup.errors import MissingExtra as MissingExtra
     from neardup.errors import NeardupError as NeardupError
@@ -63,37 +65,39 @@ if TYPE_CHECKING:
 
 # Importing numba and Arrow takes half a second, so each name is loaded when it is first used.
 _HOME = {
-    "scores": "neardup.single",
-    "BySiteSettings": "neardup.sketches.both",
-    "CombinedSettings": "neardup.sketches.both",
     "BloomSettings": "neardup.sketches.bloom",
-    "ModSettings": "neardup.sketches.samples",
     "BottomSettings": "neardup.sketches.samples",
-    "ListSettings": "neardup.sketches.lists",
-    "SimHashSettings": "neardup.sketches.simhash",
-    "load_recipe": "neardup.recipes",
-    "recipe_names": "neardup.recipes",
-    "pairs": "neardup.pairing",
-    "Pairs": "neardup.pairing",
+    "BySiteSettings": "neardup.sketches.both",
     "ClusterSettings": "neardup.clusters.settings",
+    "CombinedSettings": "neardup.sketches.both",
     "Explanation": "neardup.model",
     "Filter": "neardup.analysis.filters",
     "InputError": "neardup.errors",
+    "ListSettings": "neardup.sketches.lists",
     "MinHashSettings": "neardup.sketches.minhash",
     "MissingExtra": "neardup.errors",
+    "ModSettings": "neardup.sketches.samples",
     "NeardupError": "neardup.errors",
     "OutputError": "neardup.errors",
+    "PairReport": "neardup.comparing",
+    "Pairs": "neardup.pairing",
     "Recipe": "neardup.recipe",
     "RecipeError": "neardup.errors",
     "Result": "neardup.result",
     "ShingleSettings": "neardup.shingles",
+    "SimHashSettings": "neardup.sketches.simhash",
     "TextSettings": "neardup.text.settings",
     "UsageError": "neardup.errors",
     "VerifySettings": "neardup.verify.settings",
     "WorkError": "neardup.errors",
     "choose_filter": "neardup.analysis.filters",
+    "compare": "neardup.comparing",
     "dedup": "neardup.pipeline",
+    "load_recipe": "neardup.recipes",
+    "pairs": "neardup.pairing",
+    "recipe_names": "neardup.recipes",
     "resemblance": "neardup.single",
+    "scores": "neardup.single",
     "sketch": "neardup.single",
 }
 

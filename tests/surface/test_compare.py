@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 import neardup
 from neardup import sample
 from neardup.cli.options import Given
-from neardup.compare import PairReport, compare, difference, tokens
-from neardup.compare.difference import align, passages, rolling
-from neardup.compare.documents import inert
-from neardup.compare.tokens import places, tokens_of
+from neardup.comparing import PairReport, compare, difference, tokens
+from neardup.comparing.difference import align, passages, rolling
+from neardup.comparing.documents import inert
+from neardup.comparing.tokens import places, tokens_of
 from neardup.errors import InputError, RecipeError, UsageError
 from neardup.recipe import Recipe
 from neardup.recipes import published, recipe_names

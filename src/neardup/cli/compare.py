@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from neardup.compare.report import Difference, PairReport, Passage, Side
-    from neardup.compare.systems import Score, System
+    from neardup.comparing.report import Difference, PairReport, Passage, Side
+    from neardup.comparing.systems import Score, System
 
 _WIDE = 100
 """Columns from which on the table of systems has its words in full."""
@@ -81,7 +81,7 @@ def command(a: str, b: str, show: int, as_json: bool, **given: Any) -> None:
     expected of it, then the passages that both have and the places where they differ: [-gone-] from A, {+new+} in B.
     """
     without_unneeded()
-    from neardup.compare.report import compare
+    from neardup.comparing.report import compare
 
     with _patience():
         report = compare(Given(a), Given(b), **given)
@@ -155,7 +155,7 @@ _STYLES = {
 
 
 def _described(side: "Side", report: "PairReport") -> str:
-    from neardup.compare.documents import inert
+    from neardup.comparing.documents import inert
 
     kind = "HTML, " if side.html else ""
     return (
@@ -224,7 +224,7 @@ def _systems(report: "PairReport", *, wide: bool) -> "Table":
 
 
 def _name(system: "System") -> str:
-    from neardup.compare.documents import inert
+    from neardup.comparing.documents import inert
 
     name = inert(system.name)
     return name if len(name) <= 11 else name[:10] + "…"
@@ -338,8 +338,8 @@ def _shown(text: str, most: int, report: "PairReport") -> str:
     """Inert, on one line, and without its middle where it is long."""
     from rich.cells import cell_len
 
-    from neardup.compare.documents import inert
-    from neardup.compare.report import shortened
+    from neardup.comparing.documents import inert
+    from neardup.comparing.report import shortened
 
     if report.tokens == "lines":
         text = text.replace("\n", " ↵ ")

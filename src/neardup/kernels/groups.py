@@ -290,7 +290,9 @@ def _measured(i: int, j: int, table: Any, pairs: Any, values: Any) -> Any:
 def _append(pairs: Any, n: int, i: int, j: int) -> Any:
     if n == pairs.shape[0]:
         larger = np.empty((2 * n, 2), np.int32)
-        larger[:n] = pairs
+        for row in range(n):  # a slice would cost three seconds of compiling
+            larger[row, 0] = pairs[row, 0]
+            larger[row, 1] = pairs[row, 1]
         pairs = larger
     pairs[n, 0] = i
     pairs[n, 1] = j

@@ -7,7 +7,7 @@ systems      what every published recipe says of the pair, and what was to be ex
 report       compare(a, b) → PairReport: all of it
 """
 
-from neardup.compare.report import Difference, PairReport, Passage, Place, Side, compare
-from neardup.compare.systems import Score, System
+from neardup.comparing.report import Difference, PairReport, Passage, Place, Side, compare
+from neardup.comparing.systems import Score, System
 
 __all__ = ["Difference", "PairReport", "Passage", "Place", "Score", "Side", "System", "compare"]

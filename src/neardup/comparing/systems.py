@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from neardup.analysis import binomial, bloom, estimators, filters
 from neardup.analysis import lists as list_analysis
-from neardup.compare.documents import Readings
+from neardup.comparing.documents import Readings
 from neardup.kernels import groups
 from neardup.kernels import lists as list_kernel
 from neardup.recipe import Recipe

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from neardup.compare.difference import Alignment, Hashes, align, passages
-from neardup.compare.documents import LARGEST, Readings, Source, open_source
-from neardup.compare.systems import System, exact_overlap, judge
-from neardup.compare.tokens import Tokens, tokens_of
+from neardup.comparing.difference import Alignment, Hashes, align, passages
+from neardup.comparing.documents import LARGEST, Readings, Source, open_source
+from neardup.comparing.systems import System, exact_overlap, judge
+from neardup.comparing.tokens import Tokens, tokens_of
 from neardup.errors import InputError, UsageError
 from neardup.kernels import lists as list_kernel
 from neardup.recipe import Recipe
