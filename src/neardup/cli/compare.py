@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from neardup.comparing.report import Difference, PairReport, Passage, Side
     from neardup.comparing.systems import Score, System
 
-_WIDE = 100
+_WIDE = 112
 """Columns from which on the table of systems has its words in full."""
 
 _LONG = 4.0
