@@ -79,13 +79,15 @@ def texts() -> tuple[Document, ...]:
         "see http://www.one.com/a-b/c.html?d=1 and www.two.org.",
         "see HTTP://www.one.com/a-b/c.html?d=1, www.two.org",
     ]
+    made += [" ".join(["alpha", *rng.sample(WORDS, rng.randint(1, 4))]) for _ in range(6)]  # most lists are empty
     rng.shuffle(made)
-    return tuple(Document(t, f"http://{rng.choice(HOSTS)}/{i}") for i, t in enumerate(made))
+    hosts = [rng.choice([*HOSTS, None]) for _ in made]
+    return tuple(Document(t, h and f"http://{h}/{i}") for i, (t, h) in enumerate(zip(made, hosts, strict=True)))
 
 
 def page(rng: random.Random, content: list[str], host: str, *, menu: bool) -> str:
     """Paragraphs with formatting, entities, images of its own and of others; its site's menu where asked for."""
-    cuts = sorted(rng.sample(range(len(content) + 1), 2)) if len(content) > 4 else [0, len(content)]
+    cuts = sorted(rng.choices(range(len(content) + 1), k=2)) if menu else [min(20, len(content)), min(40, len(content))]
     first, second, third = content[: cuts[0]], content[cuts[0] : cuts[1]], content[cuts[1] :]
     own = rng.choice(["/img/logo.gif", f"http://{host}/pictures/logo.gif", "logo.gif"])
     links = [f"/{name}" for name in ("home", "news", "help", "about")] + [f"http://{rng.choice(HOSTS)}/x#top"]
@@ -105,18 +107,18 @@ def pages() -> tuple[Document, ...]:
     made: list[Document] = []
     for length in (150, 120, 80):
         original = words(rng, length)
-        for content in relatives(rng, original):
+        for content in [*relatives(rng, original), [*original, "indeed"], original[:-2]]:
             host = rng.choice(HOSTS)
             markup = page(rng, content, host, menu=rng.random() < 0.5)
             made.append(Document(markup, f"http://{host}/{len(made)}.html", html=True))
+        for content in (edited(rng, original, 2), rng.sample(original, length), original):  # no images, nowhere from
+            made.append(Document(f"<p>{' '.join(content)}</p>", None, html=True))
     for _ in range(8):
         host = rng.choice(HOSTS[:3])
         markup = page(rng, words(rng, rng.randint(3, 25)), host, menu=True)
         made.append(Document(markup, f"http://{host}/{len(made)}", html=True))
     for copied in (made[0], made[1]):
         made.append(Document(copied.text, copied.url, html=True))
-        made.append(Document(f"<p>{' '.join(words(rng, 40))}</p>", None, html=True))
-        made.append(Document(made[-1].text.replace("the", "that", 1), None, html=True))
     made += [Document(t, "http://www.one.com/", html=True) for t in ("", "<p></p>", "<p>short</p>", "<b>short</b>")]
     link = "<p>read http://www.two.org/a_b/c.d, then www.two.org/e-f</p>"
     made += [Document(link, "http://two.org/1", html=True), Document(link.upper(), "http://two.org/2", html=True)]

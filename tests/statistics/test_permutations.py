@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import neardup
+from neardup import rabin
 from neardup.analysis import filters
 
 
@@ -112,3 +113,17 @@ def test_least_agreement_misses_one_in_ten_thousand(threshold, n):
 def test_what_cannot_be_chosen_is_refused_with_the_numbers(arguments, message):
     with pytest.raises(neardup.RecipeError, match=message):
         filters.choose_filter(*arguments)
+
+
+def test_words_shingles_and_features_have_three_polynomials():
+    """Broder, section 3: to avoid dependencies, features are fingerprinted with another irreducible polynomial."""
+    sketcher = neardup.load_recipe("altavista").sketcher
+    words, shift, _ = sketcher.rabin
+    features = sketcher._features
+    first, second = rabin.choose_polynomial(64, 1), rabin.second_polynomial(rabin.choose_polynomial(64, 1))
+    third = rabin.second_polynomial(second)
+    assert len({first, second, third}) == 3
+    assert all(rabin.is_irreducible(p) for p in (first, second, third))
+    assert (words == rabin.push_table(first)).all()
+    assert (features == rabin.push_table(third)).all()
+    assert shift[0, 1] == second % 2**64  # x^64 modulo the second

@@ -72,7 +72,9 @@ class MinHash(Sketcher):
         self.samples = settings.permutations if settings.samples else 0
         draw = self.random.integers(0, 2**32, (2, settings.permutations), dtype=np.uint32)
         self._multiply, self._add = draw[0] | np.uint32(1), draw[1]
-        self._features = None if self.polynomial is None else push_table(second_polynomial(self.polynomial))
+        self._features = None
+        if self.polynomial is not None:  # the first is the words', the second the shingles', the third the features'
+            self._features = push_table(second_polynomial(second_polynomial(self.polynomial)))
         if settings.samples:
             self.comparison = Comparison(groups.SAMPLES, (), "resemblance", None, 1.0)
         elif s == 1:
