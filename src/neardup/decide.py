@@ -52,7 +52,7 @@ def decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     collection, compared, recipe = gathered.collection, gathered.compared, gathered.recipe
     begin("candidates")
     holders = np.empty(len(collection), np.int32)
-    kernel.first_holders(collection.identities(), compared, holders)
+    kernel.first_holders(gathered.identities(), compared, holders)
     members = compared & (holders == np.arange(len(collection)))
     linked = _linked(gathered, members) if members.any() and _by_features_alone(recipe) else None
     if linked is None:
@@ -69,7 +69,7 @@ def decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     place = firsts[np.searchsorted(owners, buckets.members)]
     buckets = buckets.among(np.argsort(place, kind="stable"))
     begin("verify")
-    verifier = Verifier(gathered, buckets.members)
+    verifier = Verifier(gathered, buckets.members, remember=True)
     if linked is None:
         formed = form(buckets, verifier.signatures, verifier.rule, recipe.clusters, verifier.measure, verifier.known)
     else:

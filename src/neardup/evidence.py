@@ -28,7 +28,8 @@ class Evidence:
 class Verifier:
     """Verifies pairs among some documents. Pairs are pairs of rows of `members`."""
 
-    def __init__(self, gathered: Gathered, members: NDArray[np.int64]) -> None:
+    def __init__(self, gathered: Gathered, members: NDArray[np.int64], *, remember: bool) -> None:
+        """remember: write down what was measured exactly, for a run that is resumed."""
         recipe = gathered.recipe
         sketcher = gathered.engine.sketcher
         possible = np.sort(members)
@@ -36,9 +37,9 @@ class Verifier:
         self.signatures = Signatures.of(sketcher, gathered.collection, members)
         self.projected = gathered.projected(possible)
         self.rule = self._rule(rule(sketcher.comparison, recipe.verify, sketcher.estimators))
-        self.meter = gathered.meter(possible)
+        self.meter = gathered.meter(possible, remember=remember)
         self.exact = recipe.verify.method == "exact"
-        self.by_containment = sketcher.comparison.measure == "containment"
+        self.by_containment = sketcher.comparison.contained
 
     def _rule(self, given: Rule) -> Rule:
         if self.projected is None or given.measured:
@@ -50,9 +51,10 @@ class Verifier:
         """What an earlier run measured."""
         if not self.exact or self.projected is not None:
             return np.empty((0, 2), np.int32), np.empty(0)
+        ours: NDArray[np.bool_] = np.asarray(np.isin(self.meter.pairs, self.members).all(axis=1))
         ascending = np.argsort(self.members)
-        rows = ascending[np.searchsorted(self.members[ascending], self.meter.pairs)].astype(np.int32)
-        return rows, self._value(self.meter.overlaps)
+        rows = ascending[np.searchsorted(self.members[ascending], self.meter.pairs[ours])].astype(np.int32)
+        return rows.reshape(-1, 2), self._value(self.meter.overlaps[ours])
 
     def measure(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
         """What decides about pairs: equal bits, or the resemblance (0 where a first test fails)."""

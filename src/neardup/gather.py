@@ -23,7 +23,7 @@ from neardup.kernels import equal as kernel
 from neardup.kernels import text as text_kernel
 from neardup.recipe import Recipe
 from neardup.sketches.artefact import Collection
-from neardup.sketches.base import Ragged
+from neardup.sketches.base import Ragged, mixed
 from neardup.sources import format_of
 from neardup.sources.base import InputFile, Problem, Problems, Split
 from neardup.sources.discover import EARLIER, discover
@@ -77,16 +77,24 @@ class Gathered:
         for start, words, ragged in self.collection.sketches():
             yield start, self.engine.sketcher.keys(words, ragged)
 
-    def meter(self, possible: NDArray[np.int64]) -> Meter:
+    def identities(self) -> NDArray[np.uint64]:
+        """What names a document's tokens; and its site, where that matters."""
+        found = self.collection.identities()
+        if self.engine.sketcher.needs_urls:
+            urls = self.collection.values("url", np.arange(len(found))).to_pylist()
+            found[:, 1] ^= mixed(self.engine.sketcher.places(urls), 1)
+        return found
+
+    def meter(self, possible: NDArray[np.int64], *, remember: bool) -> Meter:
         """What measures pairs exactly; `possible` are the documents that may be asked for, ascending."""
         collection, engine = self.collection, self.engine
-        most = engine.sketcher.most_shingles(collection.numbers("tokens"), collection.numbers("bytes"))
+        most = np.maximum(1, collection.numbers("tokens") - self.recipe.shingles.width + 1)
         shelf = Shelf(engine.work.shingles, np.full(len(collection), -1, np.int64), most)
         shelf.path.unlink(missing_ok=True)
         return Meter(
             shelf,
             lambda s, rows: engine.shelve(s, rows, collection.starts, self.rules),
-            engine.work.measured,
+            engine.work.measured if remember else None,
             engine.threads,
             possible,
         )

@@ -70,13 +70,13 @@ class Pairs:
         gathered = self._gathered
         steps = gathered.engine.steps
         with steps.step("candidates"):
-            identities = gathered.collection.identities()
+            identities = gathered.identities()
             buckets = bucket(lambda: _with_identities(gathered.keys(), identities), gathered.compared)
             holders = np.empty(len(identities), np.int32)
             equal.first_holders(identities, gathered.compared, holders)
             same = holders[buckets.members]
         with steps.step("verify", sum(s.size for s in gathered.engine.splits)):
-            verifier = Verifier(gathered, buckets.members)
+            verifier = Verifier(gathered, buckets.members, remember=False)
             n, size = len(buckets.members), len(buckets.entries)
             owner, below, rank = (np.empty(size, np.int32) for _ in range(3))
             kernel.chain(buckets.entries, buckets.begins, buckets.count, owner, below, rank)
@@ -110,7 +110,6 @@ class Pairs:
                     self.found += len(found)
                     evidence = verifier.evidence(found[~copies].astype(np.int64))
                     yield self._batch(buckets.members[found], copies, evidence)
-                verifier.meter.forget()
         gathered.engine.work.shingles.unlink(missing_ok=True)
 
     def _batch(self, documents: NDArray[np.int64], copies: NDArray[np.bool_], evidence: Evidence) -> pa.RecordBatch:

@@ -75,7 +75,7 @@ class Recipe:
                 f"[sketch] links = {weight}, [text] links = {str(self.text.links).lower()}: a filter over links needs "
                 'kind = "bloom", a weight above 0, and the links of the pages; give all of it or none.'
             )
-        if self.verify.method == "none" and kind_of(self.sketch) not in ("minhash", "lists"):
+        if self.verify.method == "none" and kind_of(self.sketch) != "minhash":
             raise RecipeError(
                 f'verify = "none" takes every candidate for a pair, and those of kind {kind_of(self.sketch)!r} are '
                 'only worth a look; choose "sketch" or "exact".'
@@ -168,6 +168,8 @@ def _fitting(part: str, key: str, value: Any, default: Any) -> Any:
     wanted = type(default)
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if key == "polynomial" and isinstance(value, int):
+        return hex(value)
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
         raise RecipeError(f"[{part}] {key} = {value!r}: it must be {_KINDS_OF_VALUES[wanted]}, as in {default!r}.")
     return value

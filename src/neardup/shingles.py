@@ -36,12 +36,12 @@ class ShingleSettings:
             raise RecipeError(
                 f"polynomial = {self.polynomial!r}: give it in hexadecimal, bit i for x^i: 0x1000000000000001b."
             ) from None
-        check_polynomial(polynomial)
         if polynomial.bit_length() != 65:
             raise RecipeError(
                 f"polynomial = {self.polynomial}: its degree is {polynomial.bit_length() - 1}, and shingles need 64 "
                 'bits; give one of degree 64, or leave it to the seed with polynomial = "".'
             )
+        check_polynomial(polynomial)
         return polynomial
 
     def modulus(self, seed: int) -> int | None:

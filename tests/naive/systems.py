@@ -156,7 +156,7 @@ class SimHash:
 
     @property
     def similar(self) -> float:
-        return self.settings.similar
+        return float(self.settings.similar)
 
 
 class Combined:
@@ -235,7 +235,7 @@ class Lists:
 
     @property
     def similar(self) -> float:
-        return self.settings.needed
+        return float(self.settings.needed)
 
 
 class Bottom:
@@ -315,11 +315,12 @@ class Bloom:
         return bits
 
     def match(self, a: list[int], b: list[int]) -> float | None:
-        """Shared bits of the fuller filter's; None where both are empty."""
+        """Shared bits of the fuller filter's, or of the other's; None where both are empty."""
         m_a, m_b = self.size(a), self.size(b)
-        filters = (chunks.bloom(e, m, self.settings.hashes) for e, m in ((a, m_a), (b, m_b)))
-        in_a, in_b, both = chunks.shared(*filters, m_a, m_b)
-        return both / max(in_a, in_b) if in_a or in_b else None
+        first, second = (chunks.bloom(e, m, self.settings.hashes) for e, m in ((a, m_a), (b, m_b)))
+        in_a, in_b, both = chunks.shared(first, second, m_a, m_b)
+        of = min if self.settings.measure == "containment" else max
+        return both / max(1, of(in_a, in_b)) if in_a or in_b else None
 
     def score(self, a: tuple[list[int], list[int]], b: tuple[list[int], list[int]]) -> float:
         texts, weight = self.match(a[0], b[0]) or 0.0, self.settings.links
@@ -328,14 +329,14 @@ class Bloom:
 
     @property
     def similar(self) -> float:
-        return self.settings.similar
+        return float(self.settings.similar)
 
 
 def canonical(document: Document) -> str:
     return chunks.canonical(visible(document.text) if document.html else document.text)
 
 
-KINDS = {
+KINDS: dict[str, Any] = {
     "minhash": MinHash,
     "simhash": SimHash,
     "combined": Combined,
@@ -352,16 +353,13 @@ class System:
 
     def __init__(self, recipe: Recipe | str, documents: Iterable[Document]) -> None:
         self.recipe = recipe if isinstance(recipe, Recipe) else load_recipe(recipe)
-        self.kind: Any = KINDS[kind_of(self.recipe.sketch)](self.recipe.sketcher)
+        self.kind = KINDS[kind_of(self.recipe.sketch)](self.recipe.sketcher)
         documents = list(documents)
         self.size = len(documents)
         found = [tokens(self.recipe, d) for d in documents]
-        if isinstance(self.kind, Bloom):
-            self.identity: list[Any] = [canonical(d) for d in documents]
-        else:
-            self.identity = [tuple(f) for f in found]
-        self.compared = [i for i, name in enumerate(self.identity) if name]
+        self.compared = [i for i, sequence in enumerate(found) if sequence]
         self.sketches = {i: self.kind.sketch(found[i], documents[i]) for i in self.compared}
+        self.identity = {i: (*found[i], self.also(self.sketches[i])) for i in self.compared}
         self.keys = {i: self.kind.keys(sketch) for i, sketch in self.sketches.items()}
         self.shingles = {i: shingle_set(self.recipe, found[i]) for i in self.compared}
 
@@ -380,8 +378,14 @@ class System:
         """All pairs of documents that are compared, the earlier one first."""
         return combinations(self.compared, 2)
 
+    def also(self, sketch: Any) -> Any:
+        """What copies have in common beside their tokens: the site, or the links, where these matter."""
+        if isinstance(self.kind, BySite):
+            return sketch[2]
+        return tuple(sketch[1]) if isinstance(self.kind, Bloom) else None
+
     def identical(self, i: int, j: int) -> bool:
-        return bool(self.identity[i]) and self.identity[i] == self.identity[j]
+        return i in self.identity and self.identity[i] == self.identity.get(j)
 
     @property
     def full(self) -> float:
@@ -402,7 +406,7 @@ class System:
 
     def exact(self, i: int, j: int) -> float:
         a, b = self.shingles[i], self.shingles[j]
-        if getattr(self.recipe.sketch, "measure", "") == "containment":
+        if isinstance(self.kind, Mod | Bloom) and self.kind.settings.measure == "containment":
             return len(a & b) / max(1, min(len(a), len(b)))
         return len(a & b) / max(1, len(a | b))
 
@@ -410,13 +414,13 @@ class System:
         """Whether the sketches say yes, or where pairs are measured, do not say no."""
         verify = self.recipe.verify
         if self.kind.similar is not None:
-            return self.score(i, j) >= self.kind.similar
+            return self.score(i, j) >= float(self.kind.similar)
         if verify.method == "sketch":
             return self.score(i, j) >= verify.threshold
         return bool(self.kind.worth_measuring(self.sketches[i], self.sketches[j], verify.threshold))
 
     def similar(self) -> dict[Pair, float]:
-        """Pairs that share a key and are similar, and what is told of them. Copies are, whatever their sketches hold."""
+        """Pairs that share a key and are similar, and what is told of them. Copies are a pair in any case."""
         verify = self.recipe.verify
         answer = {}
         for i, j in self.pairs():

@@ -125,7 +125,11 @@ def _difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
     """The first thing that differs, named."""
     if theirs.get("recipe") != mine["recipe"]:
         ours, other = mine["recipe"], theirs.get("recipe") or {}
-        for (part, key), option in _OPTIONS.items():
+        names = {
+            **_OPTIONS,
+            **{(p, k): f"{p}.{k}" for p in ours if p != "id" for k in ours[p] if (p, k) not in _OPTIONS},
+        }
+        for (part, key), option in names.items():
             before, now = (other.get(part) or {}).get(key), ours[part].get(key)
             if before != now:
                 return f"{option} was {before}, and is {now} now"

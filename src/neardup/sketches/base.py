@@ -73,6 +73,8 @@ class Comparison:
     """The score from which on two documents are similar; None: a resemblance, and the recipe's threshold says it."""
     full: float
     """The score of two equal documents."""
+    contained: bool = False
+    """A document is similar to one that it is a part of: what is measured exactly is the containment."""
 
 
 class Sketcher(ABC):
@@ -118,10 +120,6 @@ class Sketcher(ABC):
         """What the kernels score."""
         return even(words)
 
-    def most_shingles(self, tokens: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """An upper bound of the size of documents' shingle sets, from their tokens and bytes."""
-        return np.maximum(1, tokens - self.shingles.width + 1)
-
     def blank(self, n: int) -> Sketches:
         """Sketches of n documents, to be filled in."""
         return Sketches(
@@ -132,6 +130,10 @@ class Sketcher(ABC):
             samples=np.zeros((n, self.samples), np.uint8),
             ragged=nothing(n),
         )
+
+    def places(self, urls: list[str | None]) -> NDArray[np.uint64]:
+        """A number for where each document is from, where signatures depend on it; 0 where it is not known."""
+        return np.zeros(len(urls), np.uint64)
 
     def fingerprints(self, batch: TextBatch, *, of_tokens: bool = False) -> tuple[Ragged, Sketches]:
         """The fingerprints of all shingles (or tokens) of each document, in order; and sketches to be filled in."""

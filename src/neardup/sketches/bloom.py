@@ -16,7 +16,7 @@ from neardup.kernels import bloom, groups
 from neardup.kernels import chunks as kernel
 from neardup.rabin import choose_polynomial, pop_table, push_table
 from neardup.shingles import ShingleSettings
-from neardup.sketches.base import Comparison, Ragged, Sketcher, Sketches, check_seed
+from neardup.sketches.base import Comparison, Ragged, Sketcher, Sketches, check_seed, mixed
 from neardup.text.batches import TextBatch
 from neardup.text.settings import TextSettings
 
@@ -79,16 +79,19 @@ class Bloom(Sketcher):
         super().__init__(text, shingles, settings.seed)
         self.settings = settings
         rule = (settings.links, float(settings.measure == "containment"))
-        self.comparison = Comparison(groups.FILTER, rule, "bloom", settings.similar, 1.0)
+        contained = settings.measure == "containment"
+        self.comparison = Comparison(groups.FILTER, rule, "bloom", settings.similar, 1.0, contained)
         polynomial = choose_polynomial(64, settings.seed)
         self._push, self._pop = push_table(polynomial), pop_table(polynomial, settings.window)
 
     def sketch(self, batch: TextBatch) -> Sketches:
         """Canonical form → chunks → their hashes, ascending; those of links behind them."""
-        made = self.blank(len(batch.offsets) - 1)
+        _, made = self.fingerprints(batch, of_tokens=True)
         settings = self.settings
-        ends = np.zeros(len(made.status), np.int64)
-        room = int(batch.sizes.sum()) // 64 + len(ends) + 16
+        n = len(made.status)
+        status, sizes, identities = np.zeros(n, np.uint8), np.zeros(n, np.int64), np.zeros((n, 2), np.uint64)
+        ends = np.zeros(n, np.int64)
+        room = int(batch.sizes.sum()) // 64 + n + 16
         total = -1
         while total < 0:
             out = np.empty(room, np.uint64)
@@ -103,21 +106,26 @@ class Bloom(Sketcher):
                 MARKER % settings.chunk,
                 settings.longest,
                 self.seed,
-                made.status,
-                made.tokens,
-                made.identities,
+                status,
+                sizes,
+                identities,
                 ends,
                 out,
             )
             room *= 2
-        chunks = Ragged(out[:total], np.concatenate([[0], ends]))
-        return replace(made, ragged=chunks if batch.links is None else self._with_links(chunks, batch.links))
+        elements = Ragged(out[:total], np.concatenate([[0], ends]))
+        if batch.links is not None:
+            elements = self._with_links(elements, batch.links, made.identities)
+        return replace(made, ragged=elements)
 
-    def _with_links(self, chunks: Ragged, links: TextBatch) -> Ragged:
+    def _with_links(self, chunks: Ragged, links: TextBatch, identities: NDArray[np.uint64]) -> Ragged:
+        """Chunks, then links; documents with other links have another identity."""
         ends = np.zeros(len(chunks.offsets) - 1, np.int64)
         out = np.empty(int(links.sizes.sum()) // 2 + len(ends) + 2, np.uint64)
         total = kernel.hash_lines(links.data, links.offsets, self.seed, ends, out)
         hashed = Ragged(out[:total], np.concatenate([[0], ends]))
+        owners = np.repeat(np.arange(len(ends)), np.diff(hashed.offsets))
+        np.bitwise_xor.at(identities[:, 1], owners, mixed(hashed.values, 1))
         offsets = chunks.offsets + hashed.offsets
         values = np.empty(offsets[-1], np.uint64)
         for part, before in ((chunks, hashed.offsets[:-1]), (hashed, chunks.offsets[1:])):
@@ -152,10 +160,6 @@ class Bloom(Sketcher):
         out = np.zeros(offsets[-1], np.uint64)
         bloom.fill(elements.values, elements.offsets[1:], bits, self.settings.hashes, out, offsets)
         return Ragged(out, offsets)
-
-    def most_shingles(self, tokens: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """No tokens were counted; three bytes unfold to four words at the most."""
-        return 2 * sizes + 1
 
 
 def _choose(ragged: Ragged, which: NDArray[np.bool_]) -> Ragged:

@@ -115,11 +115,11 @@ class BySite(Sketcher):
         return even(np.concatenate([features, pieces], axis=1))
 
     def signatures(self, words: NDArray[np.uint64], ragged: Ragged, urls: list[str | None]) -> Ragged:
-        """Features, bits, and a number per site; 0 where it is not known."""
-        numbers: dict[str, int] = {}
-        sites = np.zeros((len(words), 1), np.uint64)
-        for row, url in enumerate(urls):
-            name = site(url, rule=self.settings.sites) if url else None
-            if name:
-                sites[row] = numbers.setdefault(name, len(numbers) + 1)
-        return even(np.concatenate([words, sites], axis=1))
+        """Features, bits, and the site."""
+        return even(np.concatenate([words, self.places(urls)[:, None]], axis=1))
+
+    def places(self, urls: list[str | None]) -> NDArray[np.uint64]:
+        """A number per site."""
+        numbers: dict[str | None, int] = {None: 0}
+        names = (site(url, rule=self.settings.sites) if url else None for url in urls)
+        return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.uint64)

@@ -88,7 +88,7 @@ class Mod(Sketcher):
         super().__init__(text, shingles, settings.seed)
         self.settings = settings
         kind = groups.MOD if settings.measure == "resemblance" else groups.CONTAINMENT
-        self.comparison = Comparison(kind, (), settings.measure, None, 1.0)
+        self.comparison = Comparison(kind, (), settings.measure, None, 1.0, settings.measure == "containment")
 
     def sketch(self, batch: TextBatch) -> Sketches:
         """Fingerprints → a share of them, ascending."""

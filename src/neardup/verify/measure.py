@@ -47,7 +47,8 @@ class Meter:
 
     shelf: Shelf
     shelve: Callable[[Shelf, NDArray[np.int64]], None]
-    record: Path
+    record: Path | None
+    """Where measured pairs are written down; None where they are not needed again."""
     threads: int
     possible: NDArray[np.int64]
     """Documents that may be asked for, ascending."""
@@ -56,7 +57,7 @@ class Meter:
 
     def __post_init__(self) -> None:
         """Take over what an earlier run measured."""
-        if self.record.exists():
+        if self.record is not None and self.record.exists():
             try:
                 with pa.memory_map(str(self.record)) as source:
                     table = pa.ipc.open_file(source).read_all()
@@ -70,10 +71,9 @@ class Meter:
         """Measure pairs of document numbers, and write them down."""
         if not len(pairs):
             return NOTHING
-        if (self.shelf.starts[pairs] < 0).any():  # reading the collection again costs more than sets nobody asks for
-            wanted = np.union1d(pairs, self.possible)
-            self.shelve(self.shelf, wanted[self.shelf.starts[wanted] < 0])
-        found = self._overlaps(pairs)
+        found = self._found(pairs)
+        if self.record is None:
+            return found
         self.pairs = np.concatenate([self.pairs, pairs])
         self.overlaps = self.overlaps + found
         columns = (self.pairs[:, 0], self.pairs[:, 1], self.overlaps.first, self.overlaps.second, self.overlaps.shared)
@@ -81,9 +81,11 @@ class Meter:
             file.write_table(pa.table(dict(zip(_LAYOUT.names, columns, strict=True)), schema=_LAYOUT))
         return found
 
-    def forget(self) -> None:
-        """What was measured so far: where pairs stream, memory must not grow with them."""
-        self.pairs, self.overlaps = self.pairs[:0], NOTHING
+    def _found(self, pairs: NDArray[np.int64]) -> Overlap:
+        if (self.shelf.starts[pairs] < 0).any():  # reading the collection again costs more than sets nobody asks for
+            wanted = np.union1d(pairs, self.possible)
+            self.shelve(self.shelf, wanted[self.shelf.starts[wanted] < 0])
+        return self._overlaps(pairs)
 
     def _overlaps(self, pairs: NDArray[np.int64]) -> Overlap:
         """Runs of pairs on all threads; each run reads the sets that it needs."""
@@ -115,14 +117,16 @@ class Meter:
         return Overlap(shelf.sizes[pairs[:, 0]], shelf.sizes[pairs[:, 1]], shared)
 
     def look_up(self, pairs: NDArray[np.int64]) -> Overlap:
-        """The overlaps of pairs; those not measured yet are measured now."""
+        """The overlaps of pairs; those not measured yet are measured now, and not written down."""
         if not len(pairs):
             return NOTHING
         rows = self._rows(pairs)
-        if (rows < 0).any():
-            self.measure(pairs[rows < 0])
-            rows = self._rows(pairs)
-        return self.overlaps[rows]
+        unknown = rows < 0
+        if not unknown.any():
+            return self.overlaps[rows]
+        both = self.overlaps + self._found(pairs[unknown])
+        rows[unknown] = len(self.overlaps.shared) + np.arange(int(unknown.sum()))
+        return both[rows]
 
     def _rows(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where pairs stand among the measured ones; -1 where they do not."""

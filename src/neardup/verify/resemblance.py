@@ -43,7 +43,7 @@ class Overlap:
             np.concatenate([self.shared, other.shared]),
         )
 
-    def __getitem__(self, rows: NDArray[np.int64]) -> "Overlap":
+    def __getitem__(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> "Overlap":
         return Overlap(self.first[rows], self.second[rows], self.shared[rows])
 
 
