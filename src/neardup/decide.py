@@ -148,9 +148,9 @@ def _spread(
     around[measured] = found.second_in_first[rows]
     relation = np.full(len(pair), _IDENTICAL, np.uint8)
     relation[measured] = _NEAR
-    if found.how in ("exact", "bloom"):  # a filter that is a subset: highly probably
-        relation[measured & (inside == 1.0) & (around < 1.0)] = _CONTAINED
-        relation[measured & (around == 1.0) & (inside < 1.0)] = _CONTAINS
+    enough = found.contained_from
+    relation[measured & (inside >= enough) & (around < inside)] = _CONTAINED
+    relation[measured & (around >= enough) & (inside < around)] = _CONTAINS
     return Decision(
         removed=ranked[gone],
         kept_for=kept_for[gone],

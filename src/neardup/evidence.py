@@ -23,6 +23,8 @@ class Evidence:
     resemblance: NDArray[np.float64]
     first_in_second: NDArray[np.float64]
     second_in_first: NDArray[np.float64]
+    contained_from: float = 1.0
+    """The containment from which on a document is called contained in the other; NaN: it is not told."""
 
 
 class Verifier:
@@ -45,6 +47,14 @@ class Verifier:
         if self.projected is None or given.measured:
             return given
         return Rule(given.least, given.presumed, self.projected.threshold, measured=True)
+
+    @property
+    def _contained_from(self) -> float:
+        """All of it, unless the recipe judges by containment."""
+        if not self.by_containment:
+            return 1.0
+        similar = self.signatures.comparison.similar
+        return self.recipe.verify.threshold if self.exact or similar is None else similar
 
     @property
     def known(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -80,13 +90,13 @@ class Verifier:
         if self.exact:
             found = self.meter.look_up(pairs)
             inside, around = found.first_in_second, found.second_in_first
-            return Evidence("exact", self._value(found), 1.0, found.resemblance, inside, around)
+            return Evidence("exact", self._value(found), 1.0, found.resemblance, inside, around, self._contained_from)
         comparison = self.signatures.comparison
         scores = self.signatures.scores(rows)
         nothing = np.full(len(rows), np.nan)
         inside, around = self.signatures.containments(rows).T
         if comparison.measure == "resemblance":
-            return Evidence("estimate", scores, 1.0, scores, inside, around)
+            return Evidence("estimate", scores, 1.0, scores, inside, around, np.nan)
         how: Measured = comparison.measure  # type: ignore[assignment]
         if self.projected is not None:
             return Evidence(
@@ -101,4 +111,4 @@ class Verifier:
             k, *_, bits = comparison.parameters
             anyway = replace(comparison, parameters=(k, 0.0, 0.0, 0.0, bits))
             scores = replace(self.signatures, comparison=anyway).scores(rows)
-        return Evidence(how, scores, comparison.full, nothing, inside, around)
+        return Evidence(how, scores, comparison.full, nothing, inside, around, self._contained_from)

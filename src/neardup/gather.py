@@ -18,9 +18,9 @@ from neardup.engines.local import LocalEngine
 from neardup.engines.steps import Steps, Watcher
 from neardup.engines.work import TemporaryWork, Work
 from neardup.errors import UsageError
-from neardup.kernels import compiled_before
 from neardup.kernels import equal as kernel
 from neardup.kernels import text as text_kernel
+from neardup.kernels import when_compiling
 from neardup.recipe import Recipe
 from neardup.sketches.artefact import Collection
 from neardup.sketches.base import Ragged, mixed
@@ -124,17 +124,31 @@ def gather(source: Any, recipe: Recipe, reading: Reading, watcher: Watcher | Non
         require_extractor()
     if recipe.sketcher.needs_urls and not any(f.fields.url or f.format == "warc" for f in files):
         said.append("No URLs were found, so all sites are unknown: give --url-field (url_field=), or use WARC files.")
+    said += _lacking(recipe)
     resumed = folder.claim(recipe, splits, rules)
     for sentence in dict.fromkeys(said):
         steps.say(sentence)
     if resumed:
         steps.say("Going on with the work of an earlier run.")
-    if not compiled_before():
-        steps.say("Compiling the kernels, once on this machine: about 15 seconds.")
+    when_compiling(lambda: steps.say("Compiling for this recipe, once on this machine: up to half a minute."))
     engine = LocalEngine(recipe, splits, folder, steps, reading.threads or _cores())
     collection, problems = engine.sketch(rules)
     compared = _compared(collection, splits, rules, problems)
     return Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
+
+
+def _lacking(recipe: Recipe) -> list[str]:
+    """Where features find fewer of the pairs at the threshold than the recipe promises."""
+    filter, verify = recipe.filter, recipe.verify
+    if filter is None or not recipe.thresholded or recipe.sketcher.comparison.similar is not None:
+        return []
+    found = filter.probability(verify.threshold)
+    if found >= verify.recall - 0.005:
+        return []
+    return [
+        f"At the threshold {verify.threshold:g} the sketches of this recipe find {found:.0%} of the pairs, not "
+        f"{verify.recall:.0%}. Without --recipe, or with `neardup tune --recipe-out`, they are chosen for it."
+    ]
 
 
 def _with_fields(file: InputFile, recipe: Recipe, reading: Reading, said: list[str]) -> InputFile:

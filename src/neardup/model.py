@@ -14,8 +14,9 @@ from typing import Literal
 import pyarrow as pa
 
 Relation = Literal["identical", "near", "contained", "contains"]
-"""Of a removed document to the kept one. identical: the same tokens; contained: all its shingles are in the kept one;
-contains: the other way round; near: similar, and neither."""
+"""Of a removed document to the kept one. identical: the same tokens; contained: all its shingles are in the kept one
+(all bits of its filter; or enough of them, where a recipe judges by containment); contains: the other way round; near:
+similar, and neither."""
 
 RELATIONS: tuple[Relation, ...] = ("identical", "near", "contained", "contains")
 
@@ -83,6 +84,7 @@ NOTES = pa.schema(
         pa.field("neardup_kept_id", pa.string()),
         pa.field("neardup_relation", pa.string()),
         pa.field("neardup_resemblance", pa.float64()),
+        pa.field("neardup_score", pa.float64()),
     ]
 )
 

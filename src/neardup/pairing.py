@@ -61,6 +61,9 @@ class Pairs:
         """Documents that could not be read or compared."""
         return len(self._gathered.problems)
 
+    def __repr__(self) -> str:
+        return f"<neardup.Pairs of {self.documents:,} documents, recipe {self.recipe.id}: iterate, or .table()>"
+
     def table(self) -> pa.Table:
         """All pairs at once."""
         return pa.Table.from_batches(list(self), schema=PAIRS)

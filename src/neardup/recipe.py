@@ -135,7 +135,14 @@ class Recipe:
                     raise RecipeError(f"[{name}] has no setting {key!r}; its settings are {', '.join(sorted(known))}.")
                 settings[key] = _fitting(name, key, value, known[key].default)
             parts[name] = kind(**settings)
-        return cls(**parts)
+        made = cls(**parts)
+        threshold = values.get("verify", {}).get("threshold", made.verify.threshold)
+        if not made.thresholded and threshold != VerifySettings().threshold:
+            raise RecipeError(
+                f"[verify] threshold = {threshold}: nothing is measured against it, for this recipe judges by "
+                f'{made.sketcher.comparison.measure} alone. Leave it away, or give method = "exact".'
+            )
+        return made
 
     def changed(self, **settings: Any) -> "Recipe":
         """The same recipe with other settings, named part_setting: changed(sketch_k=8, verify_threshold=0.9)."""
@@ -149,6 +156,8 @@ class Recipe:
         """As a file that people can read and edit."""
         lines = [f"# neardup recipe {self.id}"]
         for name, settings in self.to_dict().items():
+            if name == "verify" and not self.thresholded:
+                settings = {"method": settings["method"]}
             lines += ["", f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
         return "\n".join(lines) + "\n"
 

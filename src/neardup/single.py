@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import RecipeError, UsageError
 from neardup.recipe import Recipe
+from neardup.recipes import choose_recipe
 from neardup.sketches.base import Sketches
 from neardup.text.batches import text_batch
 from neardup.verify.resemblance import overlap
@@ -25,21 +26,26 @@ class Resemblance:
     """The same token sequence."""
 
 
-def sketch(texts: pa.Array | list[str], recipe: Recipe | None = None) -> Sketches:
+def sketch(texts: pa.Array | list[str], recipe: Recipe | str | None = None) -> Sketches:
     """The sketches of texts: an Arrow array of strings or bytes, or a list of strings."""
-    array = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
-    recipe = recipe or Recipe()
+    if isinstance(texts, str | bytes):
+        raise UsageError("sketch takes a list of texts; put one text into a list.")
+    try:
+        array = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
+    except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
+        raise UsageError(f"sketch takes a list of strings, or an Arrow array of strings or bytes: {error}") from error
+    recipe = choose_recipe(recipe) if recipe else Recipe()
     return replace(recipe.sketcher.sketch(text_batch(array)), recipe=recipe.id)
 
 
-def scores(first: Sketches, second: Sketches, recipe: Recipe) -> NDArray[np.float64]:
+def scores(first: Sketches, second: Sketches, recipe: Recipe | str) -> NDArray[np.float64]:
     """What the sketches of two batches show of their pairs, row by row, in the unit of the recipe's measure.
 
-    >>> recipe = load_recipe("resemblance")
-    >>> one, other = sketch(["a rose is a rose"], recipe), sketch(["A rose is a rose!"], recipe)
-    >>> scores(one, other, recipe).tolist()
+    >>> one, other = sketch(["a rose is a rose"], "resemblance"), sketch(["A rose is a rose!"], "resemblance")
+    >>> scores(one, other, "resemblance").tolist()
     [1.0]
     """
+    recipe = choose_recipe(recipe)
     for made in (first, second):
         if made.recipe != recipe.id:
             raise RecipeError(
@@ -53,13 +59,13 @@ def scores(first: Sketches, second: Sketches, recipe: Recipe) -> NDArray[np.floa
     return Signatures.of_sketches(recipe.sketcher, [first, second]).scores(rows)
 
 
-def resemblance(first: str, second: str, recipe: Recipe | None = None) -> Resemblance:
+def resemblance(first: str, second: str, recipe: Recipe | str | None = None) -> Resemblance:
     """Exactly how similar two texts are: |A ∩ B| / |A ∪ B| of their shingle sets, and containment both ways.
 
     >>> resemblance("a rose is a rose is a rose", "A ROSE, is a rose — is a rose!").resemblance
     1.0
     """
-    minhash = (recipe or Recipe()).sketcher
+    minhash = (choose_recipe(recipe) if recipe else Recipe()).sketcher
     batch = text_batch(pa.array([first, second], pa.large_string()))
     identities = minhash.sketch(batch).identities
     sets, sizes = minhash.shingle_sets(batch, np.arange(2))

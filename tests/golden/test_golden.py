@@ -24,7 +24,7 @@ OTHERS = {
     "keep": "longest", "crowd": 7, "k": 7, "s": 8, "r": 3, "bits": 768, "similar": 300, "pieces": 24, "of": "shingles",
     "weight": "log", "same": 301, "different": 302, "sites": "public-suffix", "lists": 5, "repetitions": 2,
     "ordered": False, "m": 50, "n": 50, "measure": "containment", "chunk": 512, "longest": 70000, "window": 32,
-    "grow": False, "hashes": 4, "polynomial": "0x1000000000000001b", "needed": 2,
+    "grow": False, "hashes": 4, "per_chunk": 9, "polynomial": "0x1000000000000001b", "needed": 2,
 }  # fmt: skip
 EITHER = {
     ("shingles", "fingerprint"): {"mixed", "rabin"},
@@ -38,6 +38,7 @@ NEEDS = {
     "needed": ("sketch", {"repetitions": 2}),
     "tokens": ("text", {"extract": "all"}),
     "measure": ("sketch", {"grow": False}),
+    "threshold": ("verify", {"method": "exact"}),
 }
 """What must change along with a setting."""
 

@@ -205,6 +205,8 @@ def _side_by_side(filters: list[Filter], chosen: Filter, threshold: float, rejec
 
 def lists_answer(given: dict[str, Any]) -> Answer:
     """Lists as given, or chosen for a number of edits."""
+    from neardup.recipes import load_recipe
+
     edits, reject, recall = given["edits"], given["reject"], given["recall"]
     if reject and reject[0].is_integer():
         reject = (int(reject[0]), reject[1])
@@ -273,12 +275,16 @@ def lists_answer(given: dict[str, Any]) -> Answer:
         marks=marks,
         x_title="edits",
         counted=True,
+        recipe=load_recipe("lists")
+        .changed(sketch_lists=chosen.lists, sketch_repetitions=chosen.repetitions, sketch_needed=chosen.needed)
+        .to_toml(),
     )
 
 
 def bloom_answer(given: dict[str, Any]) -> Answer:
     """The filter for an error, a document size and a chunk size."""
     from neardup.analysis import bloom
+    from neardup.recipes import load_recipe
 
     if given["bloom_error"] is None:
         raise UsageError("a Bloom filter is chosen for an error: add --bloom-error 0.03, the paper's.")
@@ -336,6 +342,9 @@ def bloom_answer(given: dict[str, Any]) -> Answer:
         marks=[],
         x_title="share of chunks that are common",
         y_title="share of set bits that are set in both",
+        recipe=load_recipe("bloom")
+        .changed(sketch_chunk=chunk, sketch_bits=size.bits, sketch_hashes=size.hashes, sketch_per_chunk=per_chunk)
+        .to_toml(),
     )  # fmt: skip
 
 

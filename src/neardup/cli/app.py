@@ -68,7 +68,8 @@ def main(arguments: list[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except click.Abort:
-        click.echo("Interrupted. The same command goes on where it stopped.", err=True)
+        resumes = (sys.argv[1:] if arguments is None else arguments)[:1] == ["dedup"]
+        click.echo("Interrupted." + (" The same command goes on where it stopped." if resumes else ""), err=True)
         sys.exit(130)
     except NeardupError as error:
         click.echo(f"neardup: {error}", err=True)

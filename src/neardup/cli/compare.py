@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from neardup.comparing.report import Difference, PairReport, Passage, Side
     from neardup.comparing.systems import Score, System
 
-_WIDE = 112
-"""Columns from which on the table of systems has its words in full."""
+_WIDE, _NARROW = 112, 78
+"""Columns from which on the table of systems has its words in full, and all of its columns."""
 
 _LONG = 4.0
 _WAIT = "Still at it: the first run on a machine compiles for a minute or two, and long documents take their time."
@@ -120,7 +120,7 @@ def _print(report: "PairReport", show: int) -> None:
     with console.capture() as captured:
         _headline(console, report)
         console.print()
-        console.print(_systems(report, wide=console.width >= _WIDE))
+        console.print(_systems(report, console.width))
         console.print()
         for line in _notes(report):
             console.print(Text(line, style="dim"))
@@ -198,17 +198,17 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if 0.0 < share < 1.0 else f"{share:.0%}"
 
 
-def _systems(report: "PairReport", *, wide: bool) -> "Table":
+def _systems(report: "PairReport", width: int) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
+    wide, narrow = width >= _WIDE, width < _NARROW
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("system", no_wrap=True)
     table.add_column("measured", no_wrap=True)
     table.add_column("from", justify="right", no_wrap=True)
-    table.add_column("exact", no_wrap=True)
-    table.add_column("expected", no_wrap=True)
-    table.add_column("pass", justify="right", no_wrap=True)
+    for title, justify in (("exact", "left"), ("expected", "left"), ("pass", "right"))[2 if narrow else 0 :]:
+        table.add_column(title, justify="right" if justify == "right" else "left", no_wrap=True)
     if wide:
         table.add_column("says", no_wrap=True)
     for system in report.systems:
@@ -216,9 +216,10 @@ def _systems(report: "PairReport", *, wide: bool) -> "Table":
         name = Text(f"{'✓' if system.similar else '✗'} {_name(system)}", style=style)
         says = Text("similar" if system.similar else "not similar", style=style)
         if not system.scores:
-            table.add_row(name, Text("no tokens", style="dim"), *[""] * 4, *([says] if wide else []))
+            table.add_row(name, Text("no tokens", style="dim"), *[""] * (2 if narrow else 4), *([says] if wide else []))
         for place, score in enumerate(system.scores):
             row = _row(score, wide=wide)
+            row = [*row[:2], row[-1]] if narrow else row
             table.add_row(Text() if place else name, *row, *([Text() if place else says] if wide else []))
     return table
 

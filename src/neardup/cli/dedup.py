@@ -83,7 +83,14 @@ def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:
         return
     ours = (out / "work" / "lock").exists()
     kept_is_ours = (out / "work" / "kept" / "signature").exists()
-    if not ours or ((out / "kept").exists() and any((out / "kept").iterdir()) and not kept_is_ours):
+    finished = (out / "run.json").exists() and not (out / "work").exists()
+    if finished and all(path.name in _OURS for path in out.iterdir()):
+        if not fresh:
+            raise WorkError(
+                f"{out} holds a finished run whose work folder was deleted, so that nothing can go on. Choose another "
+                "folder, or start over with --fresh."
+            )
+    elif not ours or ((out / "kept").exists() and any((out / "kept").iterdir()) and not kept_is_ours):
         raise WorkError(
             f"{out} is not empty, and not all in it is of an earlier run. Choose another folder, or empty it."
         )

@@ -39,6 +39,7 @@ _ENDINGS = (".parquet", ".jsonl", ".csv", ".tsv")
     help="With how many earlier candidates a document is compared at the most.",
 )
 @reading_options
+@click.option("--overwrite", is_flag=True, help="Write over a file that is there.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what every step took.")
 def command(**given: Any) -> None:
@@ -58,6 +59,7 @@ def command(**given: Any) -> None:
     out = given["out"]
     if out != "-" and not out.endswith(_ENDINGS):
         raise UsageError(f"--output {out}: pairs are written as {', '.join(_ENDINGS)}; or - for JSONL.")
+    _check_output(out, given["inputs"], given["overwrite"])
     recipe = recipe_of(given)
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
     with talk:
@@ -73,6 +75,17 @@ def command(**given: Any) -> None:
                 write(batch)
     if not given["quiet"]:
         _tell(found, out, given["most"])
+
+
+def _check_output(out: str, inputs: tuple[str, ...], overwrite: bool) -> None:
+    """Nothing of the user's is written over."""
+    target = Path(out).resolve()
+    for name in inputs:
+        source = Path(name).resolve()
+        if out != "-" and "://" not in name and (target == source or source in target.parents):
+            raise UsageError(f"--output {out} lies in the input {name}; choose another place.")
+    if out != "-" and target.exists() and not overwrite:
+        raise UsageError(f"{out} is there already; choose another name, or give --overwrite.")
 
 
 def _tell(found: "Pairs", out: str, most: int) -> None:

@@ -29,22 +29,24 @@ def command(name: str | None, as_json: bool) -> None:
 
 def _show(found: list[Any]) -> None:
     from rich.console import Console
-    from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 1, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
     for p in found:
-        console.print(Text(p.name, style="bold") + Text(f"  {p.title}", style="not bold"))
-        for line, style in ((p.use, ""), (p.source, "dim"), (_parameters(p.recipe), "cyan")):
-            console.print(Padding(Text(line, style=style), (0, 0, 0, 4)))
-        console.print()
-    console.print(
-        Text(
-            "neardup recipes NAME prints one as TOML · neardup dedup|pairs … --recipe NAME runs it · "
-            "--set PART.KEY=VALUE changes it",
-            style="dim",
-        )
-    )
+        about = Text(f"{p.title}\n")
+        about.append(f"{p.use}\n", style="italic")
+        about.append(f"{p.source}\n", style="dim")
+        about.append(_parameters(p.recipe), style="cyan")
+        table.add_row(p.name, about)
+    with console.capture() as captured:
+        console.print(table)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    click.echo("neardup recipes NAME               prints one as TOML, to edit and to use as --recipe FILE")
+    click.echo("neardup dedup|pairs --recipe NAME  runs it; --set PART.KEY=VALUE changes it")
 
 
 def _parameters(recipe: Any) -> str:

@@ -172,7 +172,8 @@ def judged(recipe: Recipe) -> str:
     if sketcher.on_the_fly is not None:
         rule += f" and {_rule(sketcher.on_the_fly.comparison)}"
     if method == "exact":
-        return f"{threshold} · every pair measured exactly" + (f" · {rule}" if rule else "")
+        what = "containment" if sketcher.comparison.contained else "pair"
+        return f"{threshold} · every {what} measured exactly" + (f" · {rule}" if rule else "")
     if rule:
         return rule
     number = f" from {sketcher.estimators} samples" if sketcher.estimators else ""
@@ -188,7 +189,9 @@ def _rule(comparison: Comparison) -> str:
         return ""
     if comparison.measure == "bloom":
         return f"{comparison.similar:.0%} of the filters' bits equal"
-    what = {"b-similarity": "features", "c-similarity": "bits", "lists": "repetitions with a list"}[comparison.measure]
+    if comparison.measure == "lists":
+        return f"an equal list in {comparison.similar:g} of {comparison.full:g} repetitions"
+    what = {"b-similarity": "features", "c-similarity": "bits"}[comparison.measure]
     return f"{comparison.similar:g} of {comparison.full:g} {what} equal"
 
 
@@ -219,12 +222,13 @@ def _meaning(relation: str, recipe: Recipe) -> str:
             return "share a key"
         if not recipe.thresholded:
             return "similar by the recipe's rule"
-        what = recipe.sketcher.comparison.measure if recipe.verify.method == "sketch" else "resemblance"
+        what = "containment" if recipe.sketcher.comparison.contained else "resemblance"
         return f"{what} at or above the threshold" + ("" if recipe.verify.method == "exact" else ", estimated")
+    most = "enough" if recipe.sketcher.comparison.contained else "all"
     return {
         "identical": "the same words",
-        "contained": "all of it is in the kept one",
-        "contains": "all of the kept one is in it",
+        "contained": f"{most} of it is in the kept one",
+        "contains": f"{most} of the kept one is in it",
     }[relation]
 
 

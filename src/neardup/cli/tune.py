@@ -22,14 +22,16 @@ from neardup.errors import UsageError
 _FORMS = {
     "edits": ("edits", "lists", "repetitions", "needed"),
     "bloom": ("bloom_error", "document_bytes", "chunk"),
-    "filter": ("threshold", "permutations", "k", "s", "r", "bytes_", "documents", "recipe_out"),
+    "filter": ("threshold", "permutations", "k", "s", "r", "bytes_", "documents"),
 }
 """Options that belong to one form only."""
 
 
 @click.command(no_args_is_help=True)
 @click.option("-t", "--threshold", type=float, help="Resemblance from which on pairs are wanted.")
-@click.option("--recall", type=float, help="Share of the wanted pairs that must be found.  [default: 0.99]")
+@click.option(
+    "--recall", type=float, help="Share of the wanted pairs that must be found.  [default: 0.99; with --edits 0.9]"
+)
 @click.option(
     "--reject", type=(float, float), metavar="AT MOST", help="At the lower resemblance AT, at most this share passes."
 )

@@ -1,22 +1,32 @@
 """Compiled loops: arrays in, arrays out. The one place where speed is bought with plain loops, and the one for numba.
 
-    text     bytes → tokens → shingles → min-hashes → features
-    groups   features → candidate pairs → stars or components
+    text      bytes → tokens → shingles → min-hashes → features
+    rabin     bytes → Rabin fingerprints, of strings and of windows
+    simhash   fingerprints → bits by random projection
+    lists     fingerprints → fingerprints of lists
+    sampling  fingerprints → the m smallest, or those that are 0 modulo n
+    chunks    bytes → content-defined chunks
+    bloom     sets → Bloom filters
+    counting  which keys occur more than once
+    equal     equal keys → equal numbers
+    linking   features → components
+    groups    buckets → scored candidate pairs → stars or components
 
 Importing this package costs a third of a second (numba), so the rest of neardup imports it where it is used. The
-first call on a machine compiles for some seconds; the result is kept in numba's cache. `compiled_before()` says which
-it is.
+first call on a machine compiles for some seconds; the result is kept in numba's cache. `when_compiling` tells.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba.core import event
 from numpy.typing import NDArray
 
 from neardup.kernels import groups, text
 
-__all__ = ["compiled_before", "groups", "text", "unicode_tables"]
+__all__ = ["groups", "text", "unicode_tables", "when_compiling"]
 
 _tables: tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint32]] | None = None
 
@@ -30,13 +40,26 @@ def unicode_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.
     return _tables
 
 
-def compiled_before() -> bool:
-    """Whether numba's cache holds the main kernel as it is now; if not, its first call takes some seconds.
+class _Compiling(event.Listener):
+    """Hears of every kernel that is compiled and not taken from the cache."""
 
-    Numba has no public way to ask. Where its insides differ from what we know, the answer is that it does.
-    """
-    try:
-        kernel: Any = text.sketch_documents
-        return bool(kernel._cache._cache_file._load_index())
-    except AttributeError:
-        return True
+    say: Callable[[], None] | None = None
+
+    def on_start(self, event: Any) -> None:
+        """Tell it, the first time."""
+        say, self.say = self.say, None
+        if say is not None:
+            say()
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to tell."""
+
+
+_compiling = _Compiling()
+_register: Any = event.register
+_register("numba:compile", _compiling)
+
+
+def when_compiling(say: Callable[[], None]) -> None:
+    """Call `say` once, when a kernel is compiled: the next seconds go there. It takes the place of an earlier one."""
+    _compiling.say = say

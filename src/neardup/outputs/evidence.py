@@ -100,5 +100,6 @@ def notes_table(collection: Collection, decision: Decision, groups: Groups, star
         spread(removed, collection.any_order("id", decision.kept_for[low:high])),
         spread(removed, _names(decision.relation[low:high], RELATIONS)),
         spread(removed, _known(decision.resemblance[low:high])),
+        spread(removed, pa.array(decision.score[low:high])),
     ]
     return pa.table(dict(zip(NOTES.names, columns, strict=True)), schema=NOTES)

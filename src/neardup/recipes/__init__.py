@@ -61,7 +61,7 @@ def recipe_names() -> list[str]:
 def published(name: str) -> Published:
     """A recipe that comes with the package."""
     if name not in _ORDER:
-        near = get_close_matches(name, _ORDER, 1)
+        near = get_close_matches(name.lower(), _ORDER, 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise RecipeError(f"there is no recipe {name!r}.{hint} There are {', '.join(_ORDER)}; or name a TOML file.")
     text = files("neardup.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8")
@@ -80,11 +80,16 @@ def load_recipe(name: str | Path) -> Recipe:
     path = Path(name)
     if path.suffix == ".toml" or path.is_file():
         try:
-            return Recipe.from_toml(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            if not text.strip():
+                raise RecipeError("it is empty; `neardup recipes NAME` prints one to begin with.")
+            return Recipe.from_toml(text)
         except OSError as error:
             raise RecipeError(f"{path}: cannot be read ({error.strerror}).") from error
         except UnicodeDecodeError as error:
             raise RecipeError(f"{path}: this is not a recipe in TOML: it is not UTF-8.") from error
+        except RecipeError as error:
+            raise RecipeError(f"{path}: {error}") from error
     return published(str(name)).recipe
 
 

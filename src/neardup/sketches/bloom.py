@@ -34,7 +34,9 @@ class BloomSettings:
     bits: int = 2048
     """Of the filter; the smallest one where filters grow."""
     grow: bool = True
-    """Double the filter with the document, 8 bits per chunk: a filter that is full matches everything."""
+    """Double the filter with the document: a filter that is full matches everything."""
+    per_chunk: int = 8
+    """Bits that a growing filter has for each chunk."""
     hashes: int = 6
     similar: float = 0.7
     measure: Literal["match", "containment"] = "match"
@@ -54,11 +56,14 @@ class BloomSettings:
             raise RecipeError(f"bits = {self.bits}: a power of two from 64 to 1048576; the paper has 2048.")
         if not 1 <= self.hashes <= 32:
             raise RecipeError(f"hashes = {self.hashes}: 1 to 32; 8 bits per chunk are best used by 6.")
-        if not 0.0 < self.similar <= 1.0 or not 0.0 <= self.links < 1.0:
+        if not 1 <= self.per_chunk <= 64:
+            raise RecipeError(f"per_chunk = {self.per_chunk}: 1 to 64 bits; the paper has 8.")
+        if not 0.0 < self.similar <= 1.0:
             raise RecipeError(
-                f"similar = {self.similar}, links = {self.links}: a share above 0 of the bits, and a weight from 0 to "
-                "less than 1."
+                f"similar = {self.similar}: a share of the bits, above 0 and at most 1; the paper has 0.7."
             )
+        if not 0.0 <= self.links < 1.0:
+            raise RecipeError(f"links = {self.links}: a weight from 0 to less than 1; the text has the rest.")
         if self.measure not in ("match", "containment"):
             raise RecipeError(f"measure = {self.measure!r}: choose match or containment.")
         if self.measure == "containment" and self.grow:
@@ -153,7 +158,7 @@ class Bloom(Sketcher):
         """A Bloom filter per document."""
         bits = np.full(len(elements.offsets) - 1, self.settings.bits, np.int64)
         if self.settings.grow:
-            needed = 8 * np.diff(elements.offsets)
+            needed = self.settings.per_chunk * np.diff(elements.offsets)
             while (bits < needed).any() and bits.max() < 1 << 20:
                 bits[bits < needed] *= 2
         offsets = np.concatenate([[0], np.cumsum(bits // 64)]).astype(np.int64)
