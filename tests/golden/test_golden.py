@@ -39,6 +39,7 @@ NEEDS = {
     "tokens": ("text", {"extract": "all"}),
     "measure": ("sketch", {"grow": False}),
     "threshold": ("verify", {"method": "exact"}),
+    "s": ("sketch", {"samples": True}),
 }
 """What must change along with a setting."""
 
