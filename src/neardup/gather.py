@@ -81,8 +81,9 @@ class Gathered:
         """What names a document's tokens; and its site, where that matters."""
         found = self.collection.identities()
         if self.engine.sketcher.needs_urls:
-            urls = self.collection.values("url", np.arange(len(found))).to_pylist()
-            found[:, 1] ^= mixed(self.engine.sketcher.places(urls), 1)
+            numbers: dict[str | None, int] = {None: 0}
+            for start, urls in self.collection.urls():
+                found[start : start + len(urls), 1] ^= mixed(self.engine.sketcher.places(urls, numbers), 1)
         return found
 
     def meter(self, possible: NDArray[np.int64], *, remember: bool) -> Meter:

@@ -16,7 +16,7 @@ import pyarrow as pa
 Relation = Literal["identical", "near", "contained", "contains"]
 """Of a removed document to the kept one. identical: the same tokens; contained: all its shingles are in the kept one
 (all bits of its filter; or enough of them, where a recipe judges by containment); contains: the other way round; near:
-similar, and neither."""
+similar, and neither. Under the recipe by-site, copies on two sites are near."""
 
 RELATIONS: tuple[Relation, ...] = ("identical", "near", "contained", "contains")
 

@@ -39,7 +39,8 @@ def sketch(texts: pa.Array | list[str], recipe: Recipe | str | None = None) -> S
 
 
 def scores(first: Sketches, second: Sketches, recipe: Recipe | str) -> NDArray[np.float64]:
-    """What the sketches of two batches show of their pairs, row by row, in the unit of the recipe's measure.
+    """What the sketches of two batches show of their pairs, row by row, in the unit of the recipe's measure; NaN where
+    a document has no tokens.
 
     >>> one, other = sketch(["a rose is a rose"], "resemblance"), sketch(["A rose is a rose!"], "resemblance")
     >>> scores(one, other, "resemblance").tolist()
@@ -56,7 +57,9 @@ def scores(first: Sketches, second: Sketches, recipe: Recipe | str) -> NDArray[n
         raise UsageError(f"{len(first.status)} sketches and {len(second.status)}: they are compared row by row.")
     n = len(first.status)
     rows = np.stack([np.arange(n), np.arange(n, 2 * n)], axis=1)
-    return Signatures.of_sketches(recipe.sketcher, [first, second]).scores(rows)
+    found = Signatures.of_sketches(recipe.sketcher, [first, second]).scores(rows)
+    found[~(first.compared & second.compared)] = np.nan
+    return found
 
 
 def resemblance(first: str, second: str, recipe: Recipe | str | None = None) -> Resemblance:
@@ -65,10 +68,10 @@ def resemblance(first: str, second: str, recipe: Recipe | str | None = None) -> 
     >>> resemblance("a rose is a rose is a rose", "A ROSE, is a rose — is a rose!").resemblance
     1.0
     """
-    minhash = (choose_recipe(recipe) if recipe else Recipe()).sketcher
+    sketcher = (choose_recipe(recipe) if recipe else Recipe()).sketcher
     batch = text_batch(pa.array([first, second], pa.large_string()))
-    identities = minhash.sketch(batch).identities
-    sets, sizes = minhash.shingle_sets(batch, np.arange(2))
+    identities = sketcher.sketch(batch).identities
+    sets, sizes = sketcher.shingle_sets(batch, np.arange(2))
     starts = np.array([0, sizes[0]], np.int64)
     found = overlap(sets, starts, sizes, np.array([[0, 1]], np.int64))
     return Resemblance(

@@ -174,3 +174,23 @@ def test_one_line_templates_at_the_threshold_do_not_take_a_round_each():
     assert (formed.centre == 0).all()
     assert formed.rounds <= 4
     assert formed.measured < 20 * n
+
+
+@pytest.mark.parametrize("method", ["star", "components"])
+@pytest.mark.parametrize("measured", [True, False])
+def test_in_a_crowd_the_nearest_are_found(method, measured):
+    """200 pages of one template, and one copy of the first: the last that a walk through the bucket meets."""
+    n, width = 201, 100
+    rng = np.random.default_rng(3)
+    samples = rng.integers(0, 256, (n, width), np.uint8)
+    samples[:, :75] = samples[0, :75]
+    samples[n - 1, :97] = samples[0, :97]
+    keys = np.zeros((1, n), np.uint64)
+    least = rule(60, width) if measured else Rule(0.85, 0.85, 0.85, measured=False)
+
+    def measure(pairs):
+        return np.where((pairs[:, 0] == n - 1) & (pairs[:, 1] == 0), 0.97, 0.7)
+
+    nothing = np.empty((0, 2), np.int32), np.empty(0)
+    formed = form(bucketed(keys), signatures(samples), least, ClusterSettings(method), measure, nothing)
+    assert formed.centre.tolist() == [*range(n - 1), 0]

@@ -3,7 +3,10 @@
 import csv
 import json
 import tomllib
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -82,6 +85,22 @@ def test_one_big_cluster_is_bounded_and_told(tmp_path):
     assert found.left_out == 50 * 49 // 2 - 445
 
 
+def test_nothing_is_written_over(pages, tmp_path):
+    before = pages.read_bytes()
+    for out in (pages, tmp_path / "folder/x.jsonl"):
+        result = run("pairs", pages.parent if out != pages else pages, "-o", out, "--overwrite")
+        assert result.returncode == 2
+        assert "lies in the input" in result.stderr
+    assert pages.read_bytes() == before
+    with TemporaryDirectory() as elsewhere:
+        there = Path(elsewhere) / "notes.csv"
+        there.write_text("mine")
+        assert "is there already" in run("pairs", pages, "-o", there).stderr
+        assert there.read_text() == "mine"
+        assert run("pairs", pages, "-o", there, "--overwrite").returncode == 0
+        assert there.read_text() != "mine"
+
+
 def test_what_cannot_be_written_is_refused_before_anything_is_read(pages):
     result = run("pairs", pages, "-o", "pairs.xlsx")
     assert result.returncode == 2
@@ -123,6 +142,10 @@ def test_scores_of_sketches_refuse_two_recipes():
     texts = [p["text"] for p in PAGES]
     made = neardup.sketch(texts, b)
     assert neardup.scores(made, made, b).tolist() == [6.0] * 4
+    empty = neardup.sketch(["", "..."], "alg-b")
+    assert np.isnan(neardup.scores(empty, empty, "alg-b")).all()
+    with pytest.raises(neardup.UsageError, match="put one text into a list"):
+        neardup.sketch("one text", b)
     with pytest.raises(neardup.RecipeError, match=f"made by recipe {b.id}, and this is recipe {c.id}"):
         neardup.scores(made, neardup.sketch(texts, c), c)
     with pytest.raises(neardup.UsageError, match="4 sketches and 2"):

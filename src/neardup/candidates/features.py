@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.errors import RecipeError
 from neardup.kernels import counting
 from neardup.kernels import equal as kernel
 from neardup.sketches.base import Ragged
@@ -52,6 +53,11 @@ class Buckets:
 def bucket(keys: Keys, chosen: NDArray[np.bool_]) -> Buckets:
     """Bucket the chosen documents by their keys; only those stay that share one."""
     values, owners = _shared_keys(keys, chosen)
+    if len(values) >= 2**31:
+        raise RecipeError(
+            f"documents share {len(values):,} keys, and 2,147,483,647 are the most; choose a recipe with fewer keys "
+            "per document, or split the collection."
+        )
     numbers = np.empty(len(values), np.int32)
     count = kernel.number_equal(values, numbers)
     shared = numbers >= 0

@@ -34,7 +34,7 @@ RECIPE: tuple[Decorator, ...] = (
         "-t",
         "--threshold",
         type=float,
-        help="Resemblance from which on two documents are near-duplicates.  [default: 0.8]",
+        help="Resemblance from which on two documents are near-duplicates.  [default: 0.8, or the recipe's]",
     ),
     click.option(
         "--recall", type=float, help="Share of the pairs at the threshold that must be found.  [default: 0.99]"
@@ -42,7 +42,7 @@ RECIPE: tuple[Decorator, ...] = (
     click.option(
         "--verify",
         type=click.Choice(["exact", "sketch", "none"]),
-        help="How candidate pairs are checked.  [default: exact]",
+        help="How candidate pairs are checked.  [default: exact, or the recipe's]",
     ),
     click.option(
         "--tokens",

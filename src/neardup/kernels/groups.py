@@ -438,6 +438,8 @@ def component_round(
 ) -> tuple[Any, int]:
     """Union-find over candidate pairs; documents that are connected already are not compared.
 
+    Where the score decides, `least` is the threshold. Where pairs are measured, the MEASURED best of a document count.
+
     parent[i] becomes the first document of i's component. `skip` jumps over the documents of a bucket that are
     connected with the one before them, so that a bucket of one large component is crossed in a few steps.
     """
@@ -450,16 +452,19 @@ def component_round(
     stamp = np.full(n, -1, np.int32)
     asked = np.empty((1024, 2), np.int32)
     n_asked = 0
+    chosen = np.empty(MEASURED, np.int32)
+    agreements = np.empty(MEASURED, np.float64)
     crowded = 0
     for i in range(n):
         parent[i] = i
         compared = 0
-        wanted = 0
+        n_chosen = 0
+        found = 0
         for e in range(begins[i], begins[i + 1]):
             owner[e] = i
             bucket = entries[e]
             at = head[bucket]
-            while at >= 0 and compared < crowd and wanted < MEASURED:
+            while at >= 0 and compared < crowd:
                 j = owner[at]
                 mine = _root(parent, i)
                 other = _root(parent, j)
@@ -470,24 +475,33 @@ def component_round(
                     skip[at] = further
                     at = further
                     continue
-                agreed = score(kind, samples, words, offsets, parameters, i, j) if stamp[j] != i else -1.0
-                compared += stamp[j] != i
-                stamp[j] = i
-                if agreed >= least:
-                    wanted += 1
-                    value = _measured(i, j, table, pairs, values) if exact else agreed
-                    similar = value >= threshold
-                    if value < 0.0:
-                        asked = _append(asked, n_asked, i, j)
-                        n_asked += 1
-                        similar = not doubt[i] and agreed >= presumed
-                    if similar:
+                if stamp[j] != i:
+                    stamp[j] = i
+                    compared += 1
+                    agreed = score(kind, samples, words, offsets, parameters, i, j)
+                    if agreed >= least and not exact:
                         parent[max(mine, other)] = min(mine, other)
+                    elif agreed >= least:
+                        found += 1
+                        n_chosen = _remember_best(j, agreed, n_chosen, chosen, agreements)
                 at = below[at]
             below[e] = head[bucket]
             skip[e] = head[bucket]
             head[bucket] = e
-        crowded += compared == crowd or wanted == MEASURED
+        crowded += compared == crowd or found > n_chosen
+        for c in range(n_chosen):
+            mine = _root(parent, i)
+            other = _root(parent, chosen[c])
+            if mine == other:
+                continue
+            value = _measured(i, chosen[c], table, pairs, values)
+            similar = value >= threshold
+            if value < 0.0:
+                asked = _append(asked, n_asked, i, chosen[c])
+                n_asked += 1
+                similar = not doubt[i] and agreements[c] >= presumed
+            if similar:
+                parent[max(mine, other)] = min(mine, other)
         if n_asked >= AT_ONCE:
             return asked[:n_asked], crowded
     for i in range(n):

@@ -142,6 +142,10 @@ def choose_recipe(
     changed = given.changed(**{name: value for name, value in wanted.items() if value is not None})
     if threshold is None:
         return changed
+    if changed.verify.method == "none":
+        raise UsageError(
+            f"threshold = {threshold}: with --verify none nothing is held against it; leave away one of both."
+        )
     if not changed.thresholded:
         settings = [name for name in _OWN_THRESHOLDS if hasattr(changed.sketch, name)][:2]
         raise UsageError(

@@ -41,7 +41,7 @@ def nothing(n: int) -> Ragged:
 
 @dataclass(frozen=True)
 class Sketches:
-    """The sketches of a batch: row i belongs to document i. Rows that are not `compared` hold zeros."""
+    """The sketches of a batch: row i belongs to document i. Rows that are not `compared` hold nothing of interest."""
 
     status: NDArray[np.uint8]
     tokens: NDArray[np.int64]
@@ -131,8 +131,9 @@ class Sketcher(ABC):
             ragged=nothing(n),
         )
 
-    def places(self, urls: list[str | None]) -> NDArray[np.uint64]:
-        """A number for where each document is from, where signatures depend on it; 0 where it is not known."""
+    def places(self, urls: list[str | None], numbers: dict[str | None, int]) -> NDArray[np.uint64]:
+        """A number for where each document is from, where signatures depend on it; 0 where it is not known. `numbers`
+        has those given so far, {None: 0} at first."""
         return np.zeros(len(urls), np.uint64)
 
     def fingerprints(self, batch: TextBatch, *, of_tokens: bool = False) -> tuple[Ragged, Sketches]:

@@ -16,7 +16,7 @@ from neardup.kernels import bloom, groups
 from neardup.kernels import chunks as kernel
 from neardup.rabin import choose_polynomial, pop_table, push_table
 from neardup.shingles import ShingleSettings
-from neardup.sketches.base import Comparison, Ragged, Sketcher, Sketches, check_seed, mixed
+from neardup.sketches.base import Comparison, Ragged, Sketcher, Sketches, check_seed, mixed, nothing
 from neardup.text.batches import TextBatch
 from neardup.text.settings import TextSettings
 
@@ -145,7 +145,8 @@ class Bloom(Sketcher):
     def signatures(self, words: NDArray[np.uint64], ragged: Ragged, urls: list[str | None]) -> Ragged:
         """The filters: how many words the first has, the first, the second."""
         texts = self._filters(_choose(ragged, ragged.values < _LINK))
-        links = self._filters(_choose(ragged, ragged.values >= _LINK))
+        linked = self.settings.links > 0.0
+        links = self._filters(_choose(ragged, ragged.values >= _LINK)) if linked else nothing(len(texts.offsets) - 1)
         offsets = texts.offsets + links.offsets + np.arange(len(texts.offsets))
         values = np.empty(offsets[-1], np.uint64)
         values[offsets[:-1]] = np.diff(texts.offsets).astype(np.uint64)

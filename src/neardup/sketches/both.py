@@ -116,10 +116,9 @@ class BySite(Sketcher):
 
     def signatures(self, words: NDArray[np.uint64], ragged: Ragged, urls: list[str | None]) -> Ragged:
         """Features, bits, and the site."""
-        return even(np.concatenate([words, self.places(urls)[:, None]], axis=1))
+        return even(np.concatenate([words, self.places(urls, {None: 0})[:, None]], axis=1))
 
-    def places(self, urls: list[str | None]) -> NDArray[np.uint64]:
+    def places(self, urls: list[str | None], numbers: dict[str | None, int]) -> NDArray[np.uint64]:
         """A number per site."""
-        numbers: dict[str | None, int] = {None: 0}
         names = (site(url, rule=self.settings.sites) if url else None for url in urls)
         return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.uint64)

@@ -48,7 +48,7 @@ class Meter:
     shelf: Shelf
     shelve: Callable[[Shelf, NDArray[np.int64]], None]
     record: Path | None
-    """Where measured pairs are written down; None where they are not needed again."""
+    """Where measured pairs are written down; None: only the latest are remembered."""
     threads: int
     possible: NDArray[np.int64]
     """Documents that may be asked for, ascending."""
@@ -72,7 +72,8 @@ class Meter:
         if not len(pairs):
             return NOTHING
         found = self._found(pairs)
-        if self.record is None:
+        if self.record is None:  # where pairs stream, memory must not grow with them
+            self.pairs, self.overlaps = pairs, found
             return found
         self.pairs = np.concatenate([self.pairs, pairs])
         self.overlaps = self.overlaps + found
