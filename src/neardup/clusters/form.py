@@ -15,6 +15,9 @@ from neardup.clusters.settings import ClusterSettings
 from neardup.kernels import groups as kernel
 from neardup.verify.signatures import Rule, Signatures
 
+_FEW = 10_000
+"""Pairs that the first round asks for, or one per document: early presumptions are often wrong, and cost little so."""
+
 Measure = Callable[[NDArray[np.int32]], NDArray[np.float64]]
 """Pairs of rows (later, earlier) → what was measured of them."""
 
@@ -47,6 +50,7 @@ def form(
         rule = replace(rule, presumed=rule.threshold)
     one_round = kernel.star_round if star else kernel.component_round
     rounds = 0
+    at_once = max(n, _FEW)
     while True:
         rounds += 1
         doubt = np.zeros(n, np.bool_)
@@ -61,6 +65,7 @@ def form(
             rule.threshold,
             rule.measured,
             clusters.crowd,
+            at_once,
             doubt,
             kernel.pair_table(pairs),
             pairs,
@@ -69,5 +74,6 @@ def form(
         )
         if not len(asked):
             return Formed(centre, int(crowded), rounds, len(pairs))
+        at_once = min(at_once + max(n, _FEW), kernel.AT_ONCE)
         values = np.concatenate([values, measure(asked)])
         pairs = np.concatenate([pairs, asked])

@@ -326,6 +326,7 @@ def star_round(
     threshold: float,
     exact: bool,
     crowd: int,
+    at_once: int,
     doubt: Any,
     table: Any,
     pairs: Any,
@@ -342,7 +343,7 @@ def star_round(
     What is not measured is presumed. Where a score reaches `presumed`, i is presumed removed, and a few pairs
     are asked for: first those with documents that are settled as kept, so that one measurement may settle i as well.
     Where none does, or the scores of i were wrong before (doubt[i]), i is presumed kept, and all are asked for.
-    A round ends early when it has asked for AT_ONCE pairs.
+    A round ends early when it has asked for `at_once` pairs.
     """
     kind, samples, words, offsets, parameters = signatures
     n = begins.shape[0] - 1
@@ -401,7 +402,7 @@ def star_round(
                     asked = _append(asked, n_asked, i, unknown[u])
                     n_asked += 1
                     few += 1
-        if n_asked >= AT_ONCE:
+        if n_asked >= at_once:
             break
         if not removed:
             settled[i] = n_unknown == 0
@@ -430,6 +431,7 @@ def component_round(
     threshold: float,
     exact: bool,
     crowd: int,
+    at_once: int,
     doubt: Any,
     table: Any,
     pairs: Any,
@@ -502,7 +504,7 @@ def component_round(
                 similar = not doubt[i] and agreements[c] >= presumed
             if similar:
                 parent[max(mine, other)] = min(mine, other)
-        if n_asked >= AT_ONCE:
+        if n_asked >= at_once:
             return asked[:n_asked], crowded
     for i in range(n):
         parent[i] = _root(parent, i)
