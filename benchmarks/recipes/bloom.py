@@ -20,7 +20,8 @@ import numpy as np
 
 from benchmarks.speed.vocabulary import vocabulary
 from neardup import rabin
-from neardup.kernels import bloom, chunks, unicode_tables
+from neardup.kernels import bloom, chunks, groups, unicode_tables
+from neardup.sketches.base import even
 
 MEGABYTES = 20
 DOCUMENT = 8_000
@@ -155,6 +156,13 @@ def measure(megabytes: float = MEGABYTES) -> dict[str, float]:
     for name, pairs in (("neighbours", np.stack([first, first + 1], axis=1)), ("random", at_random)):
         taken = best(lambda pairs=pairs: bloom.matching(batch.filters, batch.places, pairs, shared))  # type: ignore[misc]
         figures[f"match {name}, ns"] = taken / PAIRS * 1e9
+    counted = np.full((documents, 1), BITS // 64, np.uint64)
+    rows = even(np.concatenate([counted, batch.filters.reshape(documents, -1)], axis=1))
+    scored = np.empty(PAIRS)
+    as_recipe = (groups.FILTER, np.empty((0, 0), np.uint8), rows.values, rows.offsets, np.array([0.0, 0.0]))
+    neighbours = np.stack([first, first + 1], axis=1)
+    taken = best(lambda: groups.scores(*as_recipe, neighbours, scored))
+    figures["score as the recipe does, ns"] = taken / PAIRS * 1e9
     different = at_random[:, 0] != at_random[:, 1]
     figures["match of unrelated documents"] = float((shared[:, 2] / shared[:, 0])[different].mean())
     results = Batch(make_documents(RESULTS, copies=COPIES, seed=2))

@@ -139,38 +139,49 @@ def _common(a: Any, b: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def _match(a: Any, b: Any, contained: bool) -> Any:
+def _match(words: Any, a: Any, n: Any, b: Any, m: Any, contained: bool) -> Any:
     """The share of the set bits that both filters have, of the fuller one's (or of the other's, for containment); -1
-    where both are empty.
+    where both are empty. The filters are words[a : a + n] and words[b : b + m]: slices would be counted as references.
 
     The larger filter is folded to the size of the smaller one: a position is taken modulo the size.
     """
-    if a.shape[0] < b.shape[0]:
-        a, b = b, a
-    n = b.shape[0]
     first: Any = 0
     second: Any = 0
     both: Any = 0
-    for p in range(n):
-        folded = a[p]
-        for q in range(p + n, a.shape[0], n):
-            folded |= a[q]
-        first += _bits(folded)
-        second += _bits(b[p])
-        both += _bits(folded & b[p])
+    if n == m:  # nothing to fold, and no sign to look at: this loop becomes vectors
+        for p in range(n):
+            x = words[np.uint64(a + p)]
+            y = words[np.uint64(b + p)]
+            first += _bits(x)
+            second += _bits(y)
+            both += _bits(x & y)
+    else:
+        size = min(n, m)
+        for p in range(size):
+            x = words[a + p]
+            y = words[b + p]
+            for q in range(p + size, n, size):
+                x |= words[a + q]
+            for q in range(p + size, m, size):
+                y |= words[b + q]
+            first += _bits(x)
+            second += _bits(y)
+            both += _bits(x & y)
     if first == 0 and second == 0:
         return -1.0
     return both / max(1, min(first, second) if contained else max(first, second))
 
 
 @njit(nogil=True, cache=True)
-def _mixed_match(a: Any, b: Any, links: float, contained: bool) -> Any:
+def _mixed_match(words: Any, offsets: Any, i: int, j: int, links: float, contained: bool) -> Any:
     """Texts and links, weighted; pages without any links are compared by their texts."""
-    first, second = np.int64(a[0]), np.int64(b[0])
-    text = max(0.0, _match(a[1 : 1 + first], b[1 : 1 + second], contained))
+    a, b = offsets[i], offsets[j]
+    n, m = np.int64(words[a]), np.int64(words[b])
+    text = max(0.0, _match(words, a + 1, n, b + 1, m, contained))
     if links == 0.0:
         return text
-    linked = _match(a[1 + first :], b[1 + second :], contained)
+    rest, other = offsets[i + 1] - a - 1 - n, offsets[j + 1] - b - 1 - m
+    linked = _match(words, a + 1 + n, rest, b + 1 + m, other, contained)
     return text if linked < 0.0 else (1.0 - links) * text + links * linked
 
 
@@ -197,6 +208,8 @@ def score(kind: int, samples: Any, words: Any, offsets: Any, parameters: Any, i:
         width = samples.shape[1]
         agreed = _equal_samples(samples[i], samples[j])
         return max(0.0, (agreed / width - 1.0 / 256.0) / (1.0 - 1.0 / 256.0))
+    if kind == FILTER:
+        return _mixed_match(words, offsets, i, j, parameters[0], parameters[1] != 0.0)
     a = words[offsets[i] : offsets[i + 1]]
     b = words[offsets[j] : offsets[j + 1]]
     if kind == EQUAL:
@@ -212,8 +225,6 @@ def score(kind: int, samples: Any, words: Any, offsets: Any, parameters: Any, i:
         return shared / max(1, a.shape[0] + b.shape[0] - shared)
     if kind == CONTAINMENT:
         return _common(a, b) / max(1, min(a.shape[0], b.shape[0]))
-    if kind == FILTER:
-        return _mixed_match(a, b, parameters[0], parameters[1] != 0.0)
     return _by_site(a, b, parameters)
 
 
