@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.kernels import lists as kernel
+from tests import scored
 from tests.naive import lists as naive
 
 words = st.integers(0, 12) | st.integers(0, 2**64 - 1)
@@ -87,12 +88,12 @@ def test_lists_and_repetitions_know_their_number():
 def test_empty_lists_are_zero_and_never_shared(ordered):
     out = fingerprints([[], [1], [2]], lists=50, repetitions=1, ordered=ordered)
     assert (out[0] == 0).all()
-    assert kernel.shared_lists(out[0], out[0]) == 0
-    assert kernel.shared_lists(out[1], out[1]) == 1
-    assert kernel.shared_lists(out[1], out[2]) == 0
+    assert scored.shared_lists(out[0], out[0]) == 0
+    assert scored.shared_lists(out[1], out[1]) == 1
+    assert scored.shared_lists(out[1], out[2]) == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=20))
 def test_shared_lists(pairs):
     a, b = array([x for x, _ in pairs]), array([y for _, y in pairs])
-    assert kernel.shared_lists(a, b) == sum(x == y and x != 0 for x, y in pairs)
+    assert scored.shared_lists(a, b) == sum(x == y and x != 0 for x, y in pairs)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.kernels import sampling as kernel
+from tests import scored
 from tests.naive import sampling as naive
 
 values = st.integers(0, 2**64 - 1) | st.integers(0, 30)
@@ -126,24 +127,24 @@ sorted_sets = st.lists(st.integers(0, 40) | st.integers(0, 2**64 - 2), max_size=
 @given(sorted_sets, sorted_sets, st.integers(1, 30))
 def test_estimators(a, b, m):
     padded = [array((s + [2**64 - 1] * m)[: max(m, len(s))]) for s in (a, b)]
-    assert kernel.bottom_resemblance(*padded, m) == float(naive.bottom_resemblance(a, b, m))
-    assert kernel.bottom_resemblance(array(a), array(b), m) == float(naive.bottom_resemblance(a, b, m))
-    assert kernel.mod_resemblance(array(a), array(b)) == float(naive.mod_resemblance(a, b))
-    assert kernel.mod_containment(array(a), array(b)) == float(naive.mod_containment(a, b))
+    assert scored.bottom_resemblance(*padded, m) == float(naive.bottom_resemblance(a, b, m))
+    assert scored.bottom_resemblance(array(a), array(b), m) == float(naive.bottom_resemblance(a, b, m))
+    assert scored.mod_resemblance(array(a), array(b)) == float(naive.mod_resemblance(a, b))
+    assert scored.mod_containment(array(a), array(b)) == float(naive.mod_containment(a, b))
 
 
 @given(st.lists(values, max_size=30), st.lists(values, max_size=30), seeds)
 def test_the_estimate_is_exact_where_the_sample_holds_both_documents(a, b, seed):
     out, _ = bottom([a, b], 60, seed)
-    assert kernel.bottom_resemblance(out[0], out[1], 60) == float(naive.ratio(set(a) & set(b), set(a) | set(b)))
+    assert scored.bottom_resemblance(out[0], out[1], 60) == float(naive.ratio(set(a) & set(b), set(a) | set(b)))
 
 
 def test_empty_samples_share_nothing():
     nothing, one = array([]), array([3])
-    assert kernel.bottom_resemblance(nothing, nothing, 5) == 0.0
-    assert kernel.mod_resemblance(nothing, nothing) == 0.0
-    assert kernel.mod_containment(nothing, one) == 0.0
-    assert kernel.mod_containment(one, nothing) == 0.0
+    assert scored.bottom_resemblance(nothing, nothing, 5) == 0.0
+    assert scored.mod_resemblance(nothing, nothing) == 0.0
+    assert scored.mod_containment(nothing, one) == 0.0
+    assert scored.mod_containment(one, nothing) == 0.0
 
 
 COLUMNS = {1: {1, 3, 4}, 2: {2, 5}, 3: {1, 2, 4}}
@@ -169,10 +170,10 @@ def test_radinskys_similarities_by_the_kernel():
         return array(sorted(permutation.index(row) for row in COLUMNS[column]))
 
     for (i, j), by_columns, by_signatures in zip(PAIRS, (0.0, 0.5, 0.25), (0.0, 2 / 3, 0.0), strict=True):
-        agreed = [kernel.bottom_resemblance(ranks(i, p), ranks(j, p), 1) for p in PERMUTATIONS]
+        agreed = [scored.bottom_resemblance(ranks(i, p), ranks(j, p), 1) for p in PERMUTATIONS]
         assert sum(agreed) / 3 == pytest.approx(by_signatures, abs=1e-12)
         for p in PERMUTATIONS:
-            assert kernel.bottom_resemblance(ranks(i, p), ranks(j, p), 5) == by_columns
+            assert scored.bottom_resemblance(ranks(i, p), ranks(j, p), 5) == by_columns
 
 
 def test_radinskys_slots_after_every_row():
@@ -190,5 +191,5 @@ def test_radinskys_slots_after_every_row():
     for k, f in enumerate((h, g)):
         images = [array(sorted(f(x) for x in c)) for c in (c1, c2)]
         assert [int(i[0]) for i in images] == [[1, 0], [2, 0]][k]
-        assert kernel.bottom_resemblance(*images, 1) == 0.0
-        assert kernel.bottom_resemblance(*images, 5) == 0.2
+        assert scored.bottom_resemblance(*images, 1) == 0.0
+        assert scored.bottom_resemblance(*images, 5) == 0.2

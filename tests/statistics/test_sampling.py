@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from neardup.kernels import sampling as kernel
+from tests import scored
 
 TRIALS = 2000
 CASES = [(30, 30), (120, 10), (5, 200), (300, 2), (0, 40)]
@@ -44,7 +45,7 @@ def test_bottom_resemblance_is_unbiased(shared, alone, kind):
     estimates = np.empty(TRIALS)
     for seed in range(TRIALS):
         kernel.bottom(fingerprints, ends, m, seed, out, counts)
-        estimates[seed] = kernel.bottom_resemblance(out[0], out[1], m)
+        estimates[seed] = scored.bottom_resemblance(out[0], out[1], m)
     variance = r * (1 - r) / m * (size - m) / (size - 1)
     assert abs(estimates.mean() - r) <= 4 * (variance / TRIALS) ** 0.5 + 1e-12
     if min(r, 1 - r) * m > 5:  # near enough to normal: a variance from T samples is off by sqrt(2/T), relatively
@@ -64,9 +65,9 @@ def test_mod_estimates_are_unbiased(shared, alone, kind, n):
         a, b = out[: ends_out[0]], out[ends_out[0] : total]
         sampled += len(a)
         if total:
-            resemblances.append(kernel.mod_resemblance(a, b))
+            resemblances.append(scored.mod_resemblance(a, b))
         if len(a):
-            containments.append(kernel.mod_containment(a, b))
+            containments.append(scored.mod_containment(a, b))
     assert abs(sampled / (own * TRIALS) - 1 / n) <= 4 * ((1 / n) * (1 - 1 / n) / (own * TRIALS)) ** 0.5
     for estimates, true, union in ((resemblances, shared / size, size), (containments, shared / own, own)):
         error = (true * (1 - true) * expected_inverse(union, n) / len(estimates)) ** 0.5

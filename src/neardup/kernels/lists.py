@@ -1,7 +1,6 @@
 """Pugh's fingerprints: words are dealt to a few lists, each list has one fingerprint, one in common is enough.
 
     list_fingerprints   documents → a fingerprint per list and repetition
-    shared_lists        two rows of fingerprints → how many they share
     edits               two documents → Pugh's edit distance
 
 Source: Pugh, "Detecting duplicate and near-duplicate files" (slides); Pugh and Henzinger, US patent 6,658,423. Every
@@ -86,15 +85,6 @@ def list_fingerprints(
             for number in range(lists):
                 out[i, q * lists + number] = max(_mix(states[number]), _ONE) if filled[number] else _ZERO
         begin = end
-
-
-@njit(nogil=True, cache=True)
-def shared_lists(a: Any, b: Any) -> Any:
-    """In how many places two rows agree, empty lists not counted."""
-    shared: Any = 0
-    for t in range(a.shape[0]):
-        shared += np.int64(a[t] == b[t]) & np.int64(a[t] != _ZERO)
-    return shared
 
 
 @njit(nogil=True, cache=True)

@@ -4,9 +4,6 @@
     permute              one value under it
     bottom               documents → the m smallest distinct images (Radinsky's sketch option 1)
     mod                  documents → the distinct images that are 0 mod n (option 2)
-    bottom_resemblance   two bottom samples → the resemblance
-    mod_resemblance      two mod samples → the resemblance
-    mod_containment      two mod samples → how much of the first is in the second
 
 Sources: Radinsky, "Duplicate detection" (slides, "Sketch of a document", "From Shingles to Sketches"); Broder,
 "Identifying and Filtering Near-Duplicate Documents", section 2: a single permutation will do, with the t smallest
@@ -209,58 +206,3 @@ def mod(fingerprints: Any, ends: Any, n: int, seed: int, ends_out: Any, out: Any
         ends_out[i] = total
         begin = ends[i]
     return total
-
-
-@njit(nogil=True, cache=True)
-def bottom_resemblance(a: Any, b: Any, m: int) -> float:
-    """|min_m(A ∪ B) ∩ A ∩ B| / |min_m(A ∪ B)| of two bottom samples of m or more (rows of `bottom`, padded or not).
-
-    Unbiased (Radinsky's theorem), with variance r(1 - r)/m at the most. Where the two documents have no more than m
-    values between them, the samples are the documents and the answer is exact. Two empty documents: 0.
-    """
-    i: Any = 0
-    j: Any = 0
-    taken = 0
-    shared: Any = 0
-    while taken < m:
-        x = a[i] if i < a.shape[0] else NONE
-        y = b[j] if j < b.shape[0] else NONE
-        if x == NONE and y == NONE:
-            break
-        shared += np.int64(x == y)
-        i += np.int64(x <= y)
-        j += np.int64(y <= x)
-        taken += 1
-    return shared / taken if taken > 0 else 0.0
-
-
-@njit(nogil=True, cache=True)
-def _shared(a: Any, b: Any) -> Any:
-    i: Any = 0
-    j: Any = 0
-    shared: Any = 0
-    while i < a.shape[0] and j < b.shape[0]:
-        x = a[i]
-        y = b[j]
-        shared += np.int64(x == y)
-        i += np.int64(x <= y)
-        j += np.int64(y <= x)
-    return shared
-
-
-@njit(nogil=True, cache=True)
-def mod_resemblance(a: Any, b: Any) -> float:
-    """|A ∩ B| / |A ∪ B| of two mod samples; 0 where both are empty, which says nothing about the documents.
-
-    Unbiased given that the union of the samples is not empty (Radinsky's theorem). It is empty with probability about
-    exp(-|A ∪ B| / n): short documents need a small n.
-    """
-    shared = _shared(a, b)
-    union = a.shape[0] + b.shape[0] - shared
-    return shared / union if union > 0 else 0.0
-
-
-@njit(nogil=True, cache=True)
-def mod_containment(a: Any, b: Any) -> float:
-    """|A ∩ B| / |A| of two mod samples; 0 where A has no value, which says nothing about the documents."""
-    return _shared(a, b) / a.shape[0] if a.shape[0] > 0 else 0.0
