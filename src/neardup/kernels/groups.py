@@ -202,14 +202,13 @@ def _by_site(a: Any, b: Any, parameters: Any) -> float:
 
 
 @njit(nogil=True, cache=True)
-def score(kind: int, samples: Any, words: Any, offsets: Any, parameters: Any, i: int, j: int) -> Any:
-    """What the signatures of i and j show."""
-    if kind == SAMPLES:
-        width = samples.shape[1]
-        agreed = _equal_samples(samples[i], samples[j])
-        return max(0.0, (agreed / width - 1.0 / 256.0) / (1.0 - 1.0 / 256.0))
-    if kind == FILTER:
-        return _mixed_match(words, offsets, i, j, parameters[0], parameters[1] != 0.0)
+def _score_samples(samples: Any, i: int, j: int) -> Any:
+    agreed = _equal_samples(samples[i], samples[j])
+    return max(0.0, (agreed / samples.shape[1] - 1.0 / 256.0) / (1.0 - 1.0 / 256.0))
+
+
+@njit(nogil=True, cache=True)
+def _score_words(kind: int, words: Any, offsets: Any, parameters: Any, i: int, j: int) -> Any:
     a = words[offsets[i] : offsets[i + 1]]
     b = words[offsets[j] : offsets[j + 1]]
     if kind == EQUAL:
@@ -226,6 +225,18 @@ def score(kind: int, samples: Any, words: Any, offsets: Any, parameters: Any, i:
     if kind == CONTAINMENT:
         return _common(a, b) / max(1, min(a.shape[0], b.shape[0]))
     return _by_site(a, b, parameters)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def score(kind: int, samples: Any, words: Any, offsets: Any, parameters: Any, i: int, j: int) -> Any:
+    """What the signatures of i and j show. The call of a large function would cost as much as comparing two filters."""
+    if kind == SAMPLES:
+        found = _score_samples(samples, i, j)
+    elif kind == FILTER:
+        found = _mixed_match(words, offsets, i, j, parameters[0], parameters[1] != 0.0)
+    else:
+        found = _score_words(kind, words, offsets, parameters, i, j)
+    return found
 
 
 @njit(nogil=True, cache=True)
