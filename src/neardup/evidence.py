@@ -97,7 +97,6 @@ class Verifier:
         inside, around = self.signatures.containments(rows).T
         if comparison.measure == "resemblance":
             return Evidence("estimate", scores, 1.0, scores, inside, around, np.nan)
-        how: Measured = comparison.measure  # type: ignore[assignment]
         if self.projected is not None:
             return Evidence(
                 "c-similarity",
@@ -111,4 +110,4 @@ class Verifier:
             k, *_, bits = comparison.parameters
             anyway = replace(comparison, parameters=(k, 0.0, 0.0, 0.0, bits))
             scores = replace(self.signatures, comparison=anyway).scores(rows)
-        return Evidence(how, scores, comparison.full, nothing, inside, around, self._contained_from)
+        return Evidence(comparison.measure, scores, comparison.full, nothing, inside, around, self._contained_from)

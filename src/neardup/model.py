@@ -20,6 +20,9 @@ similar, and neither. Under the recipe by-site, copies on two sites are near."""
 
 RELATIONS: tuple[Relation, ...] = ("identical", "near", "contained", "contains")
 
+Measure = Literal["resemblance", "containment", "b-similarity", "c-similarity", "lists", "bloom"]
+"""What the sketches of two documents are compared by."""
+
 Measured = Literal["identity", "exact", "estimate", "b-similarity", "c-similarity", "lists", "bloom", "containment"]
 """How the score was found: same 128-bit identity; the resemblance of the shingle sets themselves, or estimated from
 sketches; equal features, equal bits, repetitions with an equal list, matching bits of Bloom filters, or the containment

@@ -20,7 +20,6 @@ from neardup.sketches.base import Sketcher
 from neardup.sketches.both import BySiteSettings, CombinedSettings
 from neardup.sketches.kinds import SketchSettings, kind_of, settings_of, sketcher_for
 from neardup.sketches.minhash import MinHashSettings
-from neardup.sketches.samples import BottomSettings, ModSettings
 from neardup.text.settings import TextSettings
 from neardup.verify.settings import Method, VerifySettings
 
@@ -70,11 +69,7 @@ class Recipe:
         )
 
     def __post_init__(self) -> None:
-        if (
-            self.shingles.repeats
-            and kind_of(self.sketch) != "minhash"
-            and not isinstance(self.sketch, BottomSettings | ModSettings)
-        ):
+        if self.shingles.repeats and kind_of(self.sketch) not in ("minhash", "bottom", "mod"):
             raise RecipeError(
                 f"[shingles] repeats = true numbers the copies of a shingle, for sketches of sets of shingles; kind "
                 f"{kind_of(self.sketch)!r} looks at words in another way. Leave it away."

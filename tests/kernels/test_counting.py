@@ -2,7 +2,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.kernels import counting as kernel
@@ -54,17 +54,6 @@ def test_a_key_that_occurs_twice_is_never_discarded(keys, passes, words):
         assert remaining[key] == times if times > 1 else remaining[key] <= 1
 
 
-@given(keys_of, keys_of, seeds, sizes)
-@example([5, 5], [5, 5], 1, 1)
-def test_merged_bitmaps_are_as_if_one_had_counted_all(first, second, seed, words):
-    a, b, both = (np.zeros(words, np.uint64) for _ in range(3))
-    kernel.count(array(first), seed, a)
-    kernel.count(array(second), seed, b)
-    kernel.count(array(first + second), seed, both)
-    kernel.merge(a, b)
-    assert a.tolist() == both.tolist()
-
-
 def test_unique_keys_survive_as_often_as_counters_collide():
     """1 - (1 - 1/C)^(D - 1) of them, pass after pass."""
     keys = np.random.default_rng(2).integers(0, 2**64 - 1, 4000, np.uint64)
@@ -83,5 +72,3 @@ def test_a_bitmap_of_another_size_is_refused():
     for words in (0, 3, 12):
         with pytest.raises(AssertionError):
             kernel.count(array([1]), 1, np.zeros(words, np.uint64))
-    with pytest.raises(AssertionError):
-        kernel.merge(np.zeros(2, np.uint64), np.zeros(4, np.uint64))

@@ -125,7 +125,7 @@ class _Pair:
             bits = self.sketcher.on_the_fly
             assert bits is not None
             words = bits.sketch(self.documents.batch(self.recipe.text)).words
-            return [self._features(settings), self._bits(settings.projection, words, settings.similar)], ""
+            return [self._features(settings), self._bits(settings.projection(), words, settings.similar)], ""
         if isinstance(settings, BySiteSettings):
             return self._by_site(settings)
         if isinstance(settings, SimHashSettings):
@@ -182,7 +182,7 @@ class _Pair:
         k, s, r = settings.k, settings.s, settings.r
         rho = float(self._overlap().resemblance[0])
         agree = rho**s
-        equal = _scored(Comparison(groups.EQUAL, (1.0,), "", r, k), even(self.made.words[:, :k]))
+        equal = _scored(Comparison(groups.EQUAL, (1.0,), "b-similarity", r, k), even(self.made.words[:, :k]))
         spread = sqrt(k * agree * (1 - agree))
         passes = filters.probability(rho, k, s, r)
         return Score("b-similarity", equal, k, r, self._shingled(), rho, k * agree, spread, passes)
@@ -190,7 +190,7 @@ class _Pair:
     def _bits(self, settings: SimHashSettings, words: NDArray[np.uint64], similar: int) -> Score:
         """Algorithm C: how many of b bits agree."""
         bits = settings.bits
-        equal = _scored(Comparison(groups.BITS, (float(bits),), "", similar, bits), even(words))
+        equal = _scored(Comparison(groups.BITS, (float(bits),), "c-similarity", similar, bits), even(words))
         key = (self.recipe.text, self.recipe.shingles, settings.of, settings.weight)
         if key not in self.documents.cosines:
             self.documents.cosines[key] = self._cosine(settings)
@@ -224,9 +224,9 @@ class _Pair:
         words = self.made.words[:, settings.k :]
         if all(names) and names[0] != names[1]:
             note = f"two sites: {names[0]} and {names[1]}"
-            return [self._bits(settings.projection, words, settings.different)], note
+            return [self._bits(settings.projection(), words, settings.different)], note
         note = f"one site: {names[0]}" if all(names) else "sites unknown: the rule for one site"
-        return [self._features(settings), self._bits(settings.projection, words, settings.same)], note
+        return [self._features(settings), self._bits(settings.projection(), words, settings.same)], note
 
     def _lists(self, settings: ListSettings) -> tuple[list[Score], str]:
         found, _ = self.sketcher.fingerprints(self.documents.batch(self.recipe.text))

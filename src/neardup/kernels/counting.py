@@ -2,7 +2,6 @@
 
     count    keys → the bitmap of counters: none, one, many
     shared   keys → which of them have the counter "many"
-    merge    two bitmaps of the same seed and size → one, as if one had counted both
 
 Source: Pugh, "Detecting duplicate and near-duplicate files" (slides, "Discarding unique fingerprints"): a first pass
 counts, a second discards, and passes are repeated with another hash function on what is left, to get rid of unique
@@ -30,7 +29,6 @@ PER_WORD = 32
 _P = np.uint64(0x9E3779B97F4A7C15)
 _M1 = np.uint64(0xFF51AFD7ED558CCD)
 _M2 = np.uint64(0xC4CEB9FE1A85EC53)
-_LOW = np.uint64(0x5555555555555555)
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 _S33, _S58, _X3E = np.uint64(33), np.uint64(58), np.uint64(0x3E)
 
@@ -79,11 +77,3 @@ def shared(keys: Any, seed: int, bitmap: Any, out_mask: Any) -> Any:
         out_mask[t] = many
         survivors += np.int64(many)
     return survivors
-
-
-@njit(nogil=True, cache=True)
-def merge(a: Any, b: Any) -> None:
-    """Add the counters of b to those of a: one and one are many."""
-    assert a.shape[0] == b.shape[0]
-    for t in range(a.shape[0]):
-        a[t] = a[t] | b[t] | ((a[t] & b[t] & _LOW) << _ONE)

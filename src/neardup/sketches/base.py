@@ -7,6 +7,7 @@ Comparison   which score, in which unit, from where on two documents are similar
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from neardup.errors import RecipeError
 from neardup.kernels import text as kernel
 from neardup.kernels import unicode_tables
+from neardup.model import Measure
 from neardup.rabin import shingle_tables
 from neardup.shingles import ShingleSettings
 from neardup.text.batches import TextBatch
@@ -67,8 +69,8 @@ class Comparison:
 
     kind: int
     parameters: tuple[float, ...]
-    measure: str
-    """The name of the unit: resemblance, containment, b-similarity, c-similarity, lists, bloom."""
+    measure: Measure
+    """The unit."""
     similar: float | None
     """The score from which on two documents are similar; None: a resemblance, and the recipe's threshold says it."""
     full: float
@@ -102,11 +104,15 @@ class Sketcher(ABC):
         self.seed = np.uint64(self.random.integers(0, 2**63))
         self.tables = unicode_tables()
         self.polynomial = shingles.modulus(seed)
-        self.rabin = self.rabin_tables(shingles.width)
+        self.rabin = self._rabin(shingles.width)
 
-    def rabin_tables(self, width: int) -> Any:
-        """For shingles of this many tokens; None for the mixing hash."""
+    def _rabin(self, width: int) -> Any:
+        """The tables for shingles of this many tokens; None for the mixing hash."""
         return None if self.polynomial is None else shingle_tables(self.polynomial, width)
+
+    @cached_property
+    def _rabin_of_tokens(self) -> Any:
+        return self._rabin(1)
 
     @abstractmethod
     def sketch(self, batch: TextBatch) -> Sketches:
@@ -140,7 +146,7 @@ class Sketcher(ABC):
         """The fingerprints of all shingles (or tokens) of each document, in order; and sketches to be filled in."""
         n = len(batch.offsets) - 1
         width = 1 if of_tokens else self.shingles.width
-        rabin = self.rabin_tables(width) if of_tokens else self.rabin
+        rabin = self._rabin_of_tokens if of_tokens else self.rabin
         made = self.blank(n)
         ends = np.zeros(n, np.int64)
         room = int(batch.sizes.sum()) + 2 * n + 2

@@ -159,9 +159,8 @@ class Bloom(Sketcher):
         """A Bloom filter per document."""
         bits = np.full(len(elements.offsets) - 1, self.settings.bits, np.int64)
         if self.settings.grow:
-            needed = self.settings.per_chunk * np.diff(elements.offsets)
-            while (bits < needed).any() and bits.max() < 1 << 20:
-                bits[bits < needed] *= 2
+            for row, chunks in enumerate(np.diff(elements.offsets).tolist()):
+                bits[row] = bloom.filter_bits(chunks, self.settings.per_chunk, self.settings.bits)
         offsets = np.concatenate([[0], np.cumsum(bits // 64)]).astype(np.int64)
         out = np.zeros(offsets[-1], np.uint64)
         bloom.fill(elements.values, elements.offsets[1:], bits, self.settings.hashes, out, offsets)

@@ -34,14 +34,12 @@ class CombinedSettings:
 
     def __post_init__(self) -> None:
         check_bits(self.bits, self.similar)
-        assert self.features
+        self.features()
 
-    @property
     def features(self) -> MinHashSettings:
         """Algorithm B."""
         return MinHashSettings(self.k, self.s, self.seed, self.r, samples=False)
 
-    @property
     def projection(self) -> SimHashSettings:
         """Algorithm C; it looks for nothing, so that pieces do not matter."""
         return SimHashSettings(self.bits, self.similar, self.bits, seed=self.seed)
@@ -51,8 +49,8 @@ class Combined(MinHash):
     """Keeps the features; the bits are made when a pair asks for them."""
 
     def __init__(self, text: TextSettings, shingles: ShingleSettings, settings: CombinedSettings) -> None:
-        super().__init__(text, shingles, settings.features)
-        self.on_the_fly = SimHash(text, shingles, settings.projection)
+        super().__init__(text, shingles, settings.features())
+        self.on_the_fly = SimHash(text, shingles, settings.projection())
 
 
 @dataclass(frozen=True)
@@ -74,15 +72,13 @@ class BySiteSettings:
         check_bits(self.bits, self.same, self.different)
         if self.sites not in ("henzinger", "public-suffix"):
             raise RecipeError(f"sites = {self.sites!r}: choose henzinger or public-suffix.")
-        assert self.features
-        assert self.projection
+        self.features()
+        self.projection()
 
-    @property
     def features(self) -> MinHashSettings:
         """Algorithm B."""
         return MinHashSettings(self.k, self.s, self.seed, self.r, samples=False)
 
-    @property
     def projection(self) -> SimHashSettings:
         """Algorithm C."""
         return SimHashSettings(self.bits, self.different, self.pieces, seed=self.seed)
@@ -96,8 +92,8 @@ class BySite(Sketcher):
     def __init__(self, text: TextSettings, shingles: ShingleSettings, settings: BySiteSettings) -> None:
         super().__init__(text, shingles, settings.seed)
         self.settings = settings
-        self._features = MinHash(text, shingles, settings.features)
-        self._bits = SimHash(text, shingles, settings.projection)
+        self._features = MinHash(text, shingles, settings.features())
+        self._bits = SimHash(text, shingles, settings.projection())
         self.words = self._features.words + self._bits.words
         rule = (settings.k, settings.r, settings.same, settings.different, settings.bits)
         self.comparison = Comparison(groups.SITES, tuple(map(float, rule)), "c-similarity", 1.0, settings.bits)
