@@ -8,7 +8,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check unit plain bench clean
+.PHONY: demo test check unit chromium plain bench clean
 
 demo: $(READY)
 	@rm -rf build/demo
@@ -34,8 +34,14 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(READY)
+unit: $(READY) chromium
 	$(BIN)/python -m pytest -n auto
+
+# The tests of pages need a real browser; NEARDUP_CHROMIUM may name one.
+chromium:
+	@for name in "$$NEARDUP_CHROMIUM" chromium chromium-browser google-chrome; do [ -n "$$name" ] && command -v "$$name" >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core fonts-noto-cjk; \
+	else echo "the tests of pages need Chromium: apt-get install chromium, or name one in NEARDUP_CHROMIUM"; exit 1; fi
 
 # The kernels once more without the compiler: what plain Python says of them.
 plain: $(READY)

@@ -5,16 +5,21 @@ Representatives that share a key are candidates; they are compared and clustered
 is all that matters and chains count, they are linked without buckets or pairs (clusters.linked).
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.atomic import appearing
 from neardup.candidates.features import Buckets, bucket
 from neardup.clusters.form import Formed, form
 from neardup.clusters.keep import keep_columns, keep_order, keep_remarks, needs_ids
 from neardup.clusters.linked import link_features
+from neardup.errors import WorkError
 from neardup.evidence import Evidence, Verifier
 from neardup.gather import Gathered
 from neardup.kernels import equal as kernel
@@ -45,6 +50,34 @@ class Decision:
     """Documents that share a key with another one."""
     pairs: int
     """Pairs that were measured, beyond what the sketches show."""
+
+
+_COLUMNS = (
+    "removed", "kept_for", "relation", "score", "resemblance", "removed_in_kept", "kept_in_removed", "measured",
+)  # fmt: skip
+_COUNTS = ("crowded", "rounds", "candidates", "pairs")
+
+
+def write_decision(path: Path, decision: Decision) -> None:
+    """For whoever opens the run again."""
+    table = pa.table({name: getattr(decision, name) for name in _COLUMNS})
+    counts = json.dumps({name: getattr(decision, name) for name in _COUNTS})
+    table = table.replace_schema_metadata({"neardup.counts": counts})
+    with appearing(path) as draft, pa.ipc.new_file(draft, table.schema) as file:
+        file.write_table(table)
+
+
+def read_decision(path: Path) -> Decision:
+    """The inverse."""
+    try:
+        with pa.memory_map(str(path)) as source:
+            table = pa.ipc.open_file(source).read_all()
+            columns = {name: table.column(name).to_numpy().copy() for name in _COLUMNS}
+            return Decision(**columns, **json.loads(table.schema.metadata[b"neardup.counts"]))
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+        raise WorkError(
+            f"{path}: cannot be read ({error}). Run `neardup dedup` again; it goes on from its work."
+        ) from error
 
 
 def decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:

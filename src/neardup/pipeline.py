@@ -81,4 +81,4 @@ def dedup(
 
         decision = decide(gathered, begin)
     engine.work.shingles.unlink(missing_ok=True)
-    return Result(engine, gathered.collection, decision, gathered.problems, gathered.rules, gathered.said)
+    return Result(gathered, decision)

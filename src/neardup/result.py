@@ -4,13 +4,15 @@ result.kept            the kept documents, all columns untouched
 result.removed         id, kept_id, relation, resemblance, containment both ways
 result.groups          id, group, size, kept
 result.explain(id)     why this one
-result.write(path)     the same folder that the command writes
+result.texts(numbers)  what was compared of documents, read again
+result.write(path)     the folder that the command writes
+Result.open(path)      a finished run, opened again
 """
 
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import cached_property
 from hashlib import sha256
@@ -24,36 +26,57 @@ from numpy.typing import NDArray
 
 from neardup._version import __version__
 from neardup.atomic import appearing
-from neardup.decide import Decision
+from neardup.decide import Decision, read_decision, write_decision
 from neardup.engines.local import LocalEngine
-from neardup.engines.steps import Step
-from neardup.errors import OutputError, UsageError
+from neardup.engines.steps import Step, Steps, Watcher
+from neardup.engines.work import FinishedWork
+from neardup.errors import InputError, OutputError, UsageError
+from neardup.gather import Gathered
 from neardup.kernels import text as kernel
 from neardup.model import GROUPS, MEASURED, RELATIONS, REMOVED, SKIPPED, Explanation
 from neardup.outputs.corpus import write_split
 from neardup.outputs.evidence import Groups, groups_tables, notes_table, removed_tables
 from neardup.recipe import Recipe
-from neardup.sketches.artefact import Collection, hash_ids
+from neardup.sketches.artefact import hash_ids
 from neardup.sources import format_of
 from neardup.sources.base import Problem, Problems
+from neardup.text.settings import TextSettings
+from neardup.text.workers import PageExtractor
 
 
 class Result:
     """The outcome of a deduplication. The documents themselves are read again when they are asked for."""
 
-    def __init__(
-        self,
-        engine: LocalEngine,
-        collection: Collection,
-        decision: Decision,
-        problems: list[Problem],
-        rules: Problems,
-        said: list[str],
-    ) -> None:
-        self._engine, self._collection, self.decision = engine, collection, decision
-        self._problems, self._rules = problems, rules
-        self.said = said
+    def __init__(self, gathered: Gathered, decision: Decision) -> None:
+        self.gathered, self.decision = gathered, decision
+        self._engine, self._collection = gathered.engine, gathered.collection
+        self._problems, self._rules = gathered.problems, gathered.rules
+
+    @classmethod
+    def open(cls, path: str | Path, watcher: Watcher | None = None) -> "Result":
+        """A finished run, from the folder that it was written to and its work folder."""
+        out = Path(path)
+        try:
+            run = json.loads((out / "run.json").read_text())
+        except FileNotFoundError as error:
+            raise InputError(f"{out} holds no finished run: there is no run.json in it.") from error
+        except (ValueError, OSError) as error:
+            raise InputError(f"{out / 'run.json'}: cannot be read ({error}).") from error
+        work = FinishedWork(out / "work")
+        recipe, splits, largest = work.reopened()
+        steps = Steps(watcher, [Step(**step) for step in run["steps"]])
+        engine = LocalEngine(recipe, splits, work, steps, run["threads"])
+        skipped = out / "skipped.parquet"
+        problems = [Problem(**row) for row in pq.read_table(skipped).to_pylist()] if skipped.exists() else []
+        collection = engine.sketched()
+        compared = np.isin(collection.numbers("status"), (kernel.FINE, kernel.SHORT))
+        gathered = Gathered(engine, collection, compared, problems, Problems("skip", largest), run["said"])
+        return cls(gathered, read_decision(work.decision))
+
+    @property
+    def said(self) -> list[str]:
         """What was guessed and noticed on the way, in sentences."""
+        return self.gathered.said
 
     @property
     def recipe(self) -> Recipe:
@@ -71,6 +94,14 @@ class Result:
         mask = np.ones(len(self._collection), bool)
         mask[self.decision.removed] = False
         return mask
+
+    def texts(self, numbers: Iterable[int]) -> dict[int, str]:
+        """The texts of some documents, by their numbers. Of a page, what a reader sees, or its main content."""
+        wanted = np.unique(np.fromiter(numbers, np.int64))
+        settings = self.recipe.text
+        shown = TextSettings(settings.tokens, "all" if settings.extract == "web" else settings.extract)
+        extract = PageExtractor(shown, workers=self._engine.extract.workers)
+        return self._engine.texts(wanted, self._collection.starts, self._rules, extract=extract)
 
     def kept_batches(self) -> Iterator[pa.RecordBatch]:
         """The kept documents, without holding all of them in memory."""
@@ -201,6 +232,8 @@ class Result:
             (out / name).unlink(missing_ok=True)
         _write_slices(out / "removed.parquet", REMOVED, removed_tables(self._collection, self.decision))
         _write_slices(out / "groups.parquet", GROUPS, groups_tables(self._collection, self._groups))
+        if not isinstance(self._engine.work, FinishedWork):
+            write_decision(self._engine.work.decision, self.decision)
         if self._problems:
             _write_slices(out / "skipped.parquet", SKIPPED, iter([self.skipped]))
         if corpus:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, astuple, replace
+from itertools import pairwise
 from pathlib import Path
 from threading import Event, Semaphore
 from typing import TypeVar
@@ -23,7 +24,7 @@ from neardup.atomic import appearing, write_error
 from neardup.clusters.keep import keep_columns
 from neardup.engines.steps import Steps
 from neardup.engines.work import Work
-from neardup.errors import InputError
+from neardup.errors import InputError, WorkError
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
 from neardup.sketches import artefact
@@ -68,15 +69,24 @@ class LocalEngine:
             self.steps.advance(total - sum(self.splits[i].size for i in missing))
             self._each([lambda i=i: self._sketch_split(i, layout, rules) for i in missing])  # type: ignore[misc]
         self.check_inputs()
-        paths = [self.work.sketches(i) for i in range(len(self.splits))]
         problems = []
-        for path in paths:
-            side = path.with_suffix(".problems.json")
+        for number in range(len(self.splits)):
+            side = self.work.sketches(number).with_suffix(".problems.json")
             if side.exists():
                 problems += [Problem(**p) for p in json.loads(side.read_text())]
         if problems and rules.on_error == "stop":  # an earlier run passed over them
             rules.report(*astuple(problems[0]))
-        return artefact.Collection(paths), problems
+        return self.sketched(), problems
+
+    def sketched(self) -> artefact.Collection:
+        """What has been sketched."""
+        paths = [self.work.sketches(i) for i in range(len(self.splits))]
+        for path in paths:
+            if not artefact.is_whole(path, self.recipe.id):
+                raise WorkError(
+                    f"{path}: is missing or cut short. Run `neardup dedup` again; it makes what is missing."
+                )
+        return artefact.Collection(paths)
 
     def _sketch_split(self, number: int, layout: pa.Schema, rules: Problems) -> None:
         split = self.splits[number]
@@ -201,8 +211,32 @@ class LocalEngine:
         self.check_inputs()
         return out
 
+    def texts(
+        self, wanted: NDArray[np.int64], starts: NDArray[np.int64], rules: Problems, *, extract: PageExtractor
+    ) -> dict[int, str]:
+        """Read the text of these documents (ascending numbers) again, as `extract` reads pages."""
+        found: dict[int, str] = {}
+        edges = np.searchsorted(wanted, starts)
+
+        def one(i: int) -> None:
+            split, rows = self.splits[i], wanted[edges[i] : edges[i + 1]]
+            texts = [text for batch in self._again(split, rows - starts[i], rules, _decoded, extract) for text in batch]
+            if len(texts) != len(rows):
+                raise changed(split.file)
+            found.update(zip(rows.tolist(), texts, strict=True))
+            self.steps.advance(split.size)
+
+        self._each([lambda i=i: one(i) for i in range(len(self.splits)) if edges[i] < edges[i + 1]])  # type: ignore[misc]
+        self.check_inputs()
+        return found
+
     def _again(
-        self, split: Split, rows: NDArray[np.int64], rules: Problems, work: Callable[[TextBatch], R]
+        self,
+        split: Split,
+        rows: NDArray[np.int64],
+        rules: Problems,
+        work: Callable[[TextBatch], R],
+        extract: PageExtractor | None = None,
     ) -> Iterator[R]:
         """Read some documents of a split once more and work on their text; `rows` ascend."""
 
@@ -216,7 +250,7 @@ class LocalEngine:
 
         def on(batch: tuple[Documents, NDArray[np.int64]]) -> R:
             few = _take(*batch)
-            text, _ = readable(few, split.file.fields.html, self.extract, _urls(split, few))
+            text, _ = readable(few, split.file.fields.html, extract or self.extract, _urls(split, few))
             return work(text)
 
         return self._ordered(chosen(), on)
@@ -307,6 +341,11 @@ def _take(documents: Documents, rows: NDArray[np.int64]) -> Documents:
         columns={name: values.take(pa.array(rows)) for name, values in documents.columns.items()},
         charset=None if documents.charset is None else [documents.charset[int(i)] for i in rows],
     )
+
+
+def _decoded(batch: TextBatch) -> list[str]:
+    data, ends = batch.data.tobytes(), batch.offsets.tolist()
+    return [data[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
 
 
 def _write_all(descriptor: int, values: NDArray[np.uint64], offset: int) -> None:

@@ -63,9 +63,9 @@ def peak_memory() -> int:
 class Steps:
     """Records every step and tells the watcher."""
 
-    def __init__(self, watcher: Watcher | None = None) -> None:
+    def __init__(self, watcher: Watcher | None = None, done: list[Step] | None = None) -> None:
         self.watcher = watcher or Silent()
-        self.done: list[Step] = []
+        self.done: list[Step] = done or []
         self._current: Step | None = None
         self._lock = Lock()
 

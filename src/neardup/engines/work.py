@@ -1,9 +1,11 @@
 """The work folder. What a split gave appears there by renaming, so that a killed run goes on where it was.
 
 plan.json            whose work this is: the recipe, the inputs, the splits
+inputs.json          the inputs and splits in full, so that a finished run can be opened again
 stdin-….jsonl          what came on standard input
 sketches/00000.arrow the sketches of split 0, …
 measured.arrow       the pairs measured so far
+decision.arrow       what was decided about every document
 shingles.u64         the shingle sets of documents that are being measured; not needed afterwards
 """
 
@@ -21,7 +23,7 @@ from typing import Any
 from neardup.atomic import appearing, write_error
 from neardup.errors import WorkError
 from neardup.recipe import Recipe
-from neardup.sources.base import Problems, Split
+from neardup.sources.base import Fields, InputFile, Problems, Split
 from neardup.text.extract import extractor
 
 _OPTIONS = {
@@ -68,6 +70,8 @@ class Work:
                     "Choose another output folder, or start over with --fresh."
                 )
             return True
+        with appearing(self.folder / "inputs.json") as draft:
+            draft.write_text(json.dumps(_inputs(splits)))
         with appearing(path) as draft:
             draft.write_text(json.dumps(mine, indent=1))
         return False
@@ -93,6 +97,11 @@ class Work:
         return self.folder / "measured.arrow"
 
     @property
+    def decision(self) -> Path:
+        """What was decided."""
+        return self.folder / "decision.arrow"
+
+    @property
     def shingles(self) -> Path:
         """Shingle sets, as 64-bit integers one behind the other."""
         return self.folder / "shingles.u64"
@@ -104,6 +113,65 @@ class TemporaryWork(Work):
     def __init__(self) -> None:
         super().__init__(Path(tempfile.mkdtemp(prefix="neardup-")))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+
+class FinishedWork(TemporaryWork):
+    """The work folder of a finished run, to be read. What is made on the way goes to a temporary one."""
+
+    def __init__(self, finished: Path) -> None:
+        super().__init__()
+        self._finished = finished
+
+    def sketches(self, split: int) -> Path:
+        """Those of the run."""
+        return self._finished / "sketches" / f"{split:05d}.arrow"
+
+    @property
+    def decision(self) -> Path:
+        """The run's."""
+        return self._finished / "decision.arrow"
+
+    def reopened(self) -> tuple[Recipe, list[Split], int]:
+        """The recipe, the splits, and the largest size of a document."""
+        try:
+            plan = json.loads((self._finished / "plan.json").read_text())
+            inputs = json.loads((self._finished / "inputs.json").read_text())
+        except FileNotFoundError as error:
+            raise WorkError(
+                f"{self._finished} is gone, or not of a finished run: there is no {Path(error.filename).name} in it. "
+                "Run `neardup dedup` again, and keep the work folder for what comes after."
+            ) from error
+        except (ValueError, OSError) as error:
+            raise WorkError(
+                f"{self._finished}: cannot be read ({error}). Run `neardup dedup --fresh` again."
+            ) from error
+        settings = dict(plan["recipe"])
+        recipe_id = settings.pop("id")
+        recipe = Recipe.from_dict(settings)
+        if recipe.id != recipe_id:
+            raise WorkError(
+                f"{self._finished} was made by recipe {recipe_id} of another version of neardup, which reads it as "
+                f"{recipe.id}. Run `neardup dedup --fresh` again."
+            )
+        return recipe, _splits(inputs), plan["max_document_bytes"]
+
+
+def _inputs(splits: Sequence[Split]) -> dict[str, Any]:
+    files = {file: number for number, file in enumerate(dict.fromkeys(s.file for s in splits))}
+    return {
+        "files": [asdict(f) for f in files],
+        "splits": [[files[s.file], s.start, s.stop, s.size, s.part, s.parts] for s in splits],
+    }
+
+
+def _splits(inputs: dict[str, Any]) -> list[Split]:
+    """The inverse of `_inputs`."""
+
+    def tuples(values: dict[str, Any]) -> dict[str, Any]:
+        return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+
+    files = [InputFile(**{**tuples(file), "fields": Fields(**tuples(file["fields"]))}) for file in inputs["files"]]
+    return [Split(files[number], *rest) for number, *rest in inputs["splits"]]
 
 
 def _plan(recipe: Recipe, splits: Sequence[Split], problems: Problems) -> dict[str, Any]:

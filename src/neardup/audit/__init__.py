@@ -1,0 +1,1 @@
+"""How right was this run? (being built)"""

@@ -1,0 +1,1 @@
+"""How right are recipes? (being built)"""

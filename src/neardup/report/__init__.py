@@ -1,0 +1,1 @@
+"""What was done, as a page. (being built)"""
