@@ -12,7 +12,8 @@ The path of a document, and where it is written:
     outputs     groups → kept corpus and the evidence for every removal
 
 Around it: recipe (how), recipes (the published systems), engines (where), gather, decide, pipeline and pairing (the
-path itself), evidence and result (what comes out), comparing (two documents), analysis (the mathematics), charts,
+path itself), evidence and result (what comes out), comparing (two documents), evaluate (recipes against labelled
+truth), audit (how right was this run?), report and pages (what people look at), analysis (the mathematics), charts,
 rabin, kernels (the compiled loops), cli.
 
     import neardup
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from neardup.clusters.settings import ClusterSettings as ClusterSettings
     from neardup.comparing import PairReport as PairReport
     from neardup.comparing import compare as compare
+    from neardup.audit import LabellingSession as LabellingSession
+    from neardup.audit import RecallAudit as RecallAudit
+    from neardup.audit import measure_recall as measure_recall
     from neardup.errors import InputError as InputError
     from neardup.errors import MissingExtra as MissingExtra
     from neardup.errors import NeardupError as NeardupError
@@ -40,6 +44,9 @@ if TYPE_CHECKING:
     from neardup.errors import RecipeError as RecipeError
     from neardup.errors import UsageError as UsageError
     from neardup.errors import WorkError as WorkError
+    from neardup.evaluate import Evaluation as Evaluation
+    from neardup.evaluate import evaluate as evaluate
+    from neardup.evaluate import read_truth as read_truth
     from neardup.model import Explanation as Explanation
     from neardup.pairing import Pairs as Pairs
     from neardup.pairing import pairs as pairs
@@ -47,6 +54,7 @@ if TYPE_CHECKING:
     from neardup.recipe import Recipe as Recipe
     from neardup.recipes import load_recipe as load_recipe
     from neardup.recipes import recipe_names as recipe_names
+    from neardup.report import write_report as write_report
     from neardup.result import Result as Result
     from neardup.shingles import ShingleSettings as ShingleSettings
     from neardup.single import resemblance as resemblance
@@ -70,9 +78,11 @@ _HOME = {
     "BySiteSettings": "neardup.sketches.both",
     "ClusterSettings": "neardup.clusters.settings",
     "CombinedSettings": "neardup.sketches.both",
+    "Evaluation": "neardup.evaluate",
     "Explanation": "neardup.model",
     "Filter": "neardup.analysis.filters",
     "InputError": "neardup.errors",
+    "LabellingSession": "neardup.audit",
     "ListSettings": "neardup.sketches.lists",
     "MinHashSettings": "neardup.sketches.minhash",
     "MissingExtra": "neardup.errors",
@@ -81,6 +91,7 @@ _HOME = {
     "OutputError": "neardup.errors",
     "PairReport": "neardup.comparing",
     "Pairs": "neardup.pairing",
+    "RecallAudit": "neardup.audit",
     "Recipe": "neardup.recipe",
     "RecipeError": "neardup.errors",
     "Result": "neardup.result",
@@ -93,12 +104,16 @@ _HOME = {
     "choose_filter": "neardup.analysis.filters",
     "compare": "neardup.comparing",
     "dedup": "neardup.pipeline",
+    "evaluate": "neardup.evaluate",
     "load_recipe": "neardup.recipes",
+    "measure_recall": "neardup.audit",
     "pairs": "neardup.pairing",
+    "read_truth": "neardup.evaluate",
     "recipe_names": "neardup.recipes",
     "resemblance": "neardup.single",
     "scores": "neardup.single",
     "sketch": "neardup.single",
+    "write_report": "neardup.report",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -2,6 +2,7 @@
 
 curve_chart   the specification: linear and logarithmic panels side by side, as figures 1 and 2 of Broder's paper
 save          to a file, by its name
+draw_svg      a specification as SVG text
 """
 
 from collections.abc import Sequence
@@ -122,19 +123,29 @@ def _labels(powers: range) -> str:
 
 
 def save(chart: Any, path: Path) -> None:
-    """As SVG or PNG, by the file's name; the file appears whole or not at all."""
+    """A chart, or a specification as a plain dict, as SVG or PNG by the file's name; it appears whole or not at all."""
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"{path}: a picture ends in .svg or .png; try {path.with_suffix('.svg')}.")
+    convert = _vl_convert()
+    specification = chart if isinstance(chart, dict) else chart.to_json()
+    with appearing(path) as draft:
+        if path.suffix.lower() == ".svg":
+            draft.write_text(convert.vegalite_to_svg(specification))
+        else:
+            draft.write_bytes(convert.vegalite_to_png(specification, scale=2))
+
+
+def draw_svg(specification: dict[str, Any]) -> str:
+    """A Vega-Lite specification, as a plain dict, drawn to SVG."""
+    return str(_vl_convert().vegalite_to_svg(specification))
+
+
+def _vl_convert() -> Any:
     try:
         import vl_convert
     except ImportError as error:
         raise MissingExtra("drawing curves", "charts") from error
-    specification = chart.to_json()
-    with appearing(path) as draft:
-        if path.suffix.lower() == ".svg":
-            draft.write_text(vl_convert.vegalite_to_svg(specification))
-        else:
-            draft.write_bytes(vl_convert.vegalite_to_png(specification, scale=2))
+    return vl_convert
 
 
 def _altair() -> Any:

@@ -42,6 +42,7 @@ class Verifier:
         self.meter = gathered.meter(possible, remember=remember)
         self.exact = recipe.verify.method == "exact"
         self.by_containment = sketcher.comparison.contained
+        self.places = gathered.places if recipe.verify.same_site > recipe.verify.threshold else None
 
     def _rule(self, given: Rule) -> Rule:
         if self.projected is None or given.measured:
@@ -64,20 +65,29 @@ class Verifier:
         ours: NDArray[np.bool_] = np.asarray(np.isin(self.meter.pairs, self.members).all(axis=1))
         ascending = np.argsort(self.members)
         rows = ascending[np.searchsorted(self.members[ascending], self.meter.pairs[ours])].astype(np.int32)
-        return rows.reshape(-1, 2), self._value(self.meter.overlaps[ours])
+        return rows.reshape(-1, 2), self._judged(self.meter.overlaps[ours], self.meter.pairs[ours])
 
     def measure(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
         """What decides about pairs: equal bits, or the resemblance (0 where a first test fails)."""
         pairs = self.members[asked]
         if self.projected is None:
-            return self._value(self.meter.measure(pairs))
+            return self._judged(self.meter.measure(pairs), pairs)
         bits = self.projected.measure(pairs)
         if not self.exact:
             return bits
         passed = bits >= self.projected.threshold
         values = np.zeros(len(pairs))
-        values[passed] = self._value(self.meter.look_up(pairs[passed]))
+        values[passed] = self._judged(self.meter.look_up(pairs[passed]), pairs[passed])
         return values
+
+    def _judged(self, found: Overlap, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What is held against the threshold: less for two pages of one host, by as much as they need more."""
+        value = self._value(found)
+        if self.places is not None:
+            verify = self.recipe.verify
+            less = (verify.same_site - verify.threshold) * self.places.neighbours(pairs)
+            value = np.maximum(0.0, value - less)
+        return value
 
     def _value(self, found: Overlap) -> NDArray[np.float64]:
         if self.by_containment:

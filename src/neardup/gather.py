@@ -6,6 +6,7 @@ sources → text → shingles → sketches
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from glob import glob
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +23,7 @@ from neardup.kernels import equal as kernel
 from neardup.kernels import text as text_kernel
 from neardup.kernels import when_compiling
 from neardup.recipe import Recipe
+from neardup.recipes import Choose, name_of
 from neardup.sketches.artefact import Collection
 from neardup.sketches.base import Ragged, mixed
 from neardup.sources import format_of
@@ -31,7 +33,9 @@ from neardup.sources.fields import choose
 from neardup.sources.stdin import spool
 from neardup.sources.table import from_object
 from neardup.text.extract import require_extractor
+from neardup.verify.boilerplate import Boilerplate, find
 from neardup.verify.measure import Meter, Shelf
+from neardup.verify.places import Places
 from neardup.verify.projected import Projected
 
 
@@ -83,8 +87,14 @@ class Gathered:
         if self.engine.sketcher.needs_urls:
             numbers: dict[str | None, int] = {None: 0}
             for start, urls in self.collection.urls():
-                found[start : start + len(urls), 1] ^= mixed(self.engine.sketcher.places(urls, numbers), 1)
+                places = self.engine.sketcher.places(urls.to_pylist(), numbers)
+                found[start : start + len(urls), 1] ^= mixed(places, 1)
         return found
+
+    @cached_property
+    def places(self) -> Places:
+        """Where its documents are from."""
+        return Places.of(self.collection)
 
     def meter(self, possible: NDArray[np.int64], *, remember: bool) -> Meter:
         """What measures pairs exactly; `possible` are the documents that may be asked for, ascending."""
@@ -98,7 +108,19 @@ class Gathered:
             engine.work.measured if remember else None,
             engine.threads,
             possible,
+            self._boilerplate if self.recipe.verify.boilerplate else None,
         )
+
+    def _boilerplate(self, shelf: Shelf, possible: NDArray[np.int64]) -> Boilerplate:
+        """What many pages of a site have: found once in a run, among its candidates, whoever measures afterwards."""
+        path = self.engine.work.boilerplate
+        if path.exists():
+            return Boilerplate.read(path, self.places)
+        if self.engine.work.finished:  # it had no pair to measure
+            return Boilerplate.none(self.places)
+        found = find(self.places, self.recipe.verify.boilerplate, possible, shelf.read)
+        found.write(path)
+        return found
 
     def projected(self, possible: NDArray[np.int64]) -> Projected | None:
         """What compares candidates a second time, on the fly; None where the recipe does not."""
@@ -110,8 +132,8 @@ class Gathered:
         )
 
 
-def gather(source: Any, recipe: Recipe, reading: Reading, watcher: Watcher | None) -> Gathered:
-    """Find the inputs, sketch every document that is not sketched yet."""
+def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watcher | None) -> Gathered:
+    """Find the inputs, choose the recipe for them where it is left open, sketch what is not sketched yet."""
     if reading.threads is not None and reading.threads < 1:
         raise UsageError(f"threads = {reading.threads}: at least 1.")
     steps = Steps(watcher)
@@ -119,12 +141,19 @@ def gather(source: Any, recipe: Recipe, reading: Reading, watcher: Watcher | Non
     said: list[str] = []
     folder = Work(Path(reading.work)) if reading.work is not None else TemporaryWork()
     folder.lock()
-    files = [_with_fields(file, recipe, reading, said) for file in _inputs(source, reading.format, folder, said)]
+    keep = (recipe if isinstance(recipe, Recipe) else recipe(False)).clusters.keep
+    files = [_with_fields(file, keep, reading, said) for file in _inputs(source, reading.format, folder, said)]
+    recipe = _chosen(recipe, files, said)
     splits: list[Split] = [s for file in files for s in format_of(file).splits(file)]
     if any(f.fields.html or f.format == "html" for f in files):
         require_extractor()
     if recipe.sketcher.needs_urls and not any(f.fields.url or f.format == "warc" for f in files):
         said.append("No URLs were found, so all sites are unknown: give --url-field (url_field=), or use WARC files.")
+    if recipe.verify.by_place and not any(f.fields.url or f.format == "warc" for f in files):
+        said.append(
+            "No URLs were found, so pages of one site are judged like others: give --url-field (url_field=), and "
+            "templates and menus count less there."
+        )
     said += _lacking(recipe)
     resumed = folder.claim(recipe, splits, rules)
     for sentence in dict.fromkeys(said):
@@ -136,6 +165,22 @@ def gather(source: Any, recipe: Recipe, reading: Reading, watcher: Watcher | Non
     collection, problems = engine.sketch(rules)
     compared = _compared(collection, splits, rules, problems)
     return Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
+
+
+def _chosen(recipe: Recipe | Choose, files: list[InputFile], said: list[str]) -> Recipe:
+    """The recipe for these files."""
+    if isinstance(recipe, Recipe):
+        return recipe
+    pages = bool(files) and all(_of_pages(f) for f in files)
+    chosen = recipe(pages)
+    if pages and name_of(chosen) == "web":
+        said.append("These are web pages: recipe web, which compares their main content. See also: --recipe default.")
+    return chosen
+
+
+def _of_pages(file: InputFile) -> bool:
+    """Whether its documents are web pages: the text that others extracted, as in WET files, is not."""
+    return file.fields.html or file.format == "html" or (file.format == "warc" and ".wet" not in file.name.lower())
 
 
 def _lacking(recipe: Recipe) -> list[str]:
@@ -152,13 +197,13 @@ def _lacking(recipe: Recipe) -> list[str]:
     ]
 
 
-def _with_fields(file: InputFile, recipe: Recipe, reading: Reading, said: list[str]) -> InputFile:
+def _with_fields(file: InputFile, keep: str, reading: Reading, said: list[str]) -> InputFile:
     chosen, sentences = choose(
         file,
         text=reading.text_field,
         id=reading.id_field,
         url=reading.url_field,
-        columns=keep_columns(recipe.clusters.keep),
+        columns=keep_columns(keep),
     )
     said += sentences
     return file.with_fields(chosen if reading.html is None else replace(chosen, html=reading.html))

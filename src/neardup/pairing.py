@@ -21,7 +21,7 @@ from neardup.kernels import equal
 from neardup.kernels import groups as kernel
 from neardup.model import PAIRS
 from neardup.recipe import Recipe
-from neardup.recipes import choose_recipe
+from neardup.recipes import Choose, choose_recipe
 from neardup.sketches.base import Ragged, mixed
 from neardup.text.settings import Extract, TokenKind
 from neardup.verify.settings import Method
@@ -163,7 +163,7 @@ def _with_identities(
 def pairs(
     source: Any,
     *,
-    recipe: Recipe | str | None = None,
+    recipe: Recipe | str | Choose | None = None,
     most: int = MOST,
     threshold: float | None = None,
     recall: float | None = None,
@@ -192,17 +192,17 @@ def pairs(
     """
     if most < 1:
         raise UsageError(f"most = {most}: a document is compared with 1 candidate at least.")
-    chosen = choose_recipe(
-        recipe,
-        threshold=threshold,
-        recall=recall,
-        verify=verify,
-        tokens=tokens,
-        width=width,
-        repeats=repeats,
-        extract=extract,
-        permutations=permutations,
-        seed=seed,
-    )
+    settings: dict[str, Any] = {
+        "threshold": threshold,
+        "recall": recall,
+        "verify": verify,
+        "tokens": tokens,
+        "width": width,
+        "repeats": repeats,
+        "extract": extract,
+        "permutations": permutations,
+        "seed": seed,
+    }
+    choose = recipe if callable(recipe) else lambda pages: choose_recipe(recipe, **settings, pages=pages)
     reading = Reading(text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work)
-    return Pairs(gather(source, chosen, reading, watcher), most)
+    return Pairs(gather(source, choose, reading, watcher), most)

@@ -13,7 +13,7 @@ from neardup.decide import decide
 from neardup.engines.steps import Watcher
 from neardup.gather import Reading, gather
 from neardup.recipe import Recipe
-from neardup.recipes import choose_recipe
+from neardup.recipes import Choose, choose_recipe
 from neardup.result import Result
 from neardup.text.settings import Extract, TokenKind
 from neardup.verify.settings import Method
@@ -22,7 +22,7 @@ from neardup.verify.settings import Method
 def dedup(
     source: Any,
     *,
-    recipe: Recipe | str | None = None,
+    recipe: Recipe | str | Choose | None = None,
     threshold: float | None = None,
     recall: float | None = None,
     keep: str | Sequence[str] | None = None,
@@ -49,28 +49,30 @@ def dedup(
 
     source: a path, a glob, a URL or a list of them; or documents in memory: anything with the Arrow C stream
     interface (Polars, pandas, DuckDB, pyarrow, Hugging Face datasets), a list of strings, a list of dicts.
-    recipe: the name of a published system (`neardup.recipe_names()`), a TOML file or a Recipe. Without one, parameters
-    follow from the threshold and the recall. Other settings, where given, change the recipe.
-    threshold: the exact resemblance of two shingle sets from which on they are near-duplicates; 0.8 if not given.
+    recipe: the name of a published system (`neardup.recipe_names()`), a TOML file or a Recipe. Without one it is
+    `default`, or `web` where all documents are web pages; the sketch follows from the threshold and the recall. Other
+    settings, where given, change the recipe.
+    threshold: the exact resemblance of two shingle sets from which on they are near-duplicates; 0.8 if not given, and
+    0.65 for the main content of web pages.
     recall: the probability that a pair at the threshold is found; 0.99 if not given.
     work: a folder that remembers what is done, so that a killed run goes on where it was.
     """
-    chosen = choose_recipe(
-        recipe,
-        threshold=threshold,
-        recall=recall,
-        keep=keep,
-        verify=verify,
-        cluster=cluster,
-        tokens=tokens,
-        width=width,
-        repeats=repeats,
-        extract=extract,
-        permutations=permutations,
-        seed=seed,
-    )
+    settings: dict[str, Any] = {
+        "threshold": threshold,
+        "recall": recall,
+        "keep": keep,
+        "verify": verify,
+        "cluster": cluster,
+        "tokens": tokens,
+        "width": width,
+        "repeats": repeats,
+        "extract": extract,
+        "permutations": permutations,
+        "seed": seed,
+    }
+    choose = recipe if callable(recipe) else lambda pages: choose_recipe(recipe, **settings, pages=pages)
     reading = Reading(text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work)
-    gathered = gather(source, chosen, reading, watcher)
+    gathered = gather(source, choose, reading, watcher)
     engine = gathered.engine
     with ExitStack() as running:
 

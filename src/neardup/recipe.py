@@ -123,8 +123,11 @@ class Recipe:
         return {**values, "sketch": {"kind": kind_of(self.sketch), **values["sketch"]}}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Recipe":
-        """The inverse of `to_dict`; what is not named keeps its default, what is unknown is refused."""
+    def from_dict(cls, values: dict[str, Any], *, checked: bool = False) -> "Recipe":
+        """The inverse of `to_dict`; what is not named keeps its default, what is unknown is refused.
+
+        checked: it was a recipe before. Else a threshold that nothing is held against is refused, for somebody gave it.
+        """
         unknown = set(values) - set(_PARTS)
         if unknown:
             raise RecipeError(f"a recipe has no part {sorted(unknown)[0]!r}; its parts are {', '.join(_PARTS)}.")
@@ -142,7 +145,7 @@ class Recipe:
             parts[name] = kind(**settings)
         made = cls(**parts)
         threshold = values.get("verify", {}).get("threshold", made.verify.threshold)
-        if not made.thresholded and threshold != VerifySettings().threshold:
+        if not checked and not made.thresholded and threshold != VerifySettings().threshold:
             raise RecipeError(
                 f"[verify] threshold = {threshold}: nothing is measured against it, for this recipe judges by "
                 f'{made.sketcher.comparison.measure} alone. Leave it away, or give method = "exact".'

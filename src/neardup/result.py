@@ -228,7 +228,7 @@ class Result:
         out = Path(path)
         if corpus:
             self._check_corpus(out, annotate)
-        for name in ("run.json", "skipped.parquet"):
+        for name in ("run.json", "skipped.parquet", "report.html"):
             (out / name).unlink(missing_ok=True)
         _write_slices(out / "removed.parquet", REMOVED, removed_tables(self._collection, self.decision))
         _write_slices(out / "groups.parquet", GROUPS, groups_tables(self._collection, self._groups))

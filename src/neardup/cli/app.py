@@ -15,6 +15,9 @@ _COMMANDS = {
     "compare": "Compare two documents by every system, and show what they share.",
     "recipes": "List the published systems, or show one as TOML.",
     "tune": "Choose parameters, and see what they will find.",
+    "report": "Make the page that shows a finished run.",
+    "audit": "Measure how right a finished run is: recall by brute force, precision by people.",
+    "evaluate": "Measure recipes against labelled truth, side by side.",
     "explain": "Say why documents of a finished run were kept or removed.",
     "sample": "Make a small labelled collection to try things on.",
 }

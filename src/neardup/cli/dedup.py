@@ -11,7 +11,9 @@ import click
 from neardup.cli.options import Given, reading_of, reading_options, recipe_of, recipe_options, without_unneeded
 from neardup.errors import UsageError, WorkError
 
-_OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet", "run.json")
+_OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet", "run.json", "report.html")
+_THEIRS = ("audit",)
+"""What people made of a run: left alone."""
 
 
 @click.command(no_args_is_help=True)
@@ -32,6 +34,7 @@ _OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet",
 @reading_options
 @click.option("--annotate", is_flag=True, help="Keep every document and add columns that say what was found.")
 @click.option("--dry-run", is_flag=True, help="Write everything but the corpus.")
+@click.option("--report/--no-report", default=True, help="Make OUT/report.html, a page to look at.  [default: report]")
 @click.option("--fresh", is_flag=True, help="Start over, whatever OUT holds of an earlier run.")
 @click.option("--json", "as_json", is_flag=True, help="Print run.json to stdout at the end.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -46,6 +49,7 @@ def command(**given: Any) -> None:
     OUT/kept             the kept documents, in the input's format
     OUT/removed.parquet  for every removed document: the kept one and the measured numbers
     OUT/groups.parquet   who belongs together
+    OUT/report.html      what was done and found, as a page
     OUT/run.json         the recipe, counts of everything, time and memory per step
     OUT/work             what makes the run resumable; can be deleted afterwards
     """
@@ -65,8 +69,21 @@ def command(**given: Any) -> None:
             watcher=talk,
         )
         result.write(out, annotate=given["annotate"], corpus=not given["dry_run"])
+        if given["report"]:
+            from neardup.report import write_report
+
+            engine = result.gathered.engine
+            with engine.steps.step("report", sum(split.size for split in engine.splits)):
+                write_report(result, out / "report.html")
     if not given["quiet"]:
-        summary(result, out, corpus=not given["dry_run"], annotate=given["annotate"], verbose=given["verbose"])
+        summary(
+            result,
+            out,
+            corpus=not given["dry_run"],
+            annotate=given["annotate"],
+            report=given["report"],
+            verbose=given["verbose"],
+        )
     if given["as_json"]:
         json.dump(result.run(), sys.stdout, ensure_ascii=False, indent=1)
         sys.stdout.write("\n")
@@ -84,7 +101,7 @@ def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:
     ours = (out / "work" / "lock").exists()
     kept_is_ours = (out / "work" / "kept" / "signature").exists()
     finished = (out / "run.json").exists() and not (out / "work").exists()
-    if finished and all(path.name in _OURS for path in out.iterdir()):
+    if finished and all(path.name in (*_OURS, *_THEIRS) for path in out.iterdir()):
         if not fresh:
             raise WorkError(
                 f"{out} holds a finished run whose work folder was deleted, so that nothing can go on. Choose another "

@@ -14,6 +14,7 @@ from neardup.errors import UsageError
 
 if TYPE_CHECKING:
     from neardup.recipe import Recipe
+    from neardup.recipes import Choose
 
 Decorator = Callable[[Any], Any]
 
@@ -21,7 +22,7 @@ RECIPE: tuple[Decorator, ...] = (
     click.option(
         "--recipe",
         metavar="NAME",
-        help="A published system (see `neardup recipes`) or a TOML file.  [default: parameters for the threshold]",
+        help="A published system (see `neardup recipes`) or a TOML file.  [default: web for web pages, else default]",
     ),
     click.option(
         "--set",
@@ -34,7 +35,7 @@ RECIPE: tuple[Decorator, ...] = (
         "-t",
         "--threshold",
         type=float,
-        help="Resemblance from which on two documents are near-duplicates.  [default: 0.8, or the recipe's]",
+        help="Resemblance from which on two documents are near-duplicates.  [default: the recipe's, 0.8 or 0.65]",
     ),
     click.option(
         "--recall", type=float, help="Share of the pairs at the threshold that must be found.  [default: 0.99]"
@@ -95,8 +96,8 @@ def reading_options(command: Any) -> Any:
     return reduce(lambda c, option: option(c), reversed(READING), command)
 
 
-def recipe_of(given: dict[str, Any], **further: Any) -> "Recipe":
-    """The recipe that the options describe."""
+def recipe_of(given: dict[str, Any], **further: Any) -> "Recipe | Choose":
+    """The recipe that the options describe; it depends on the documents where none is named."""
     from neardup.recipes import choose_recipe
 
     names = ("threshold", "recall", "verify", "tokens", "width", "repeats", "extract", "permutations", "seed")
@@ -104,8 +105,9 @@ def recipe_of(given: dict[str, Any], **further: Any) -> "Recipe":
     recipe = given["recipe"]
     if changes and "sketch_kind" in changes:
         raise UsageError("--set sketch.kind: another kind of sketch is another recipe; choose it with --recipe.")
-    if changes and recipe is None:
-        return choose_recipe(**{name: given[name] for name in names}, **further).changed(**changes)
+    if recipe is None:
+        wanted = {name: given[name] for name in names}
+        return lambda pages: choose_recipe(**wanted, **further, pages=pages).changed(**changes)
     if changes:
         recipe = choose_recipe(recipe).changed(**changes)
     return choose_recipe(recipe, **{name: given[name] for name in names}, **further)

@@ -22,6 +22,10 @@ _TITLES = {
     "candidates": "Finding candidates",
     "verify": "Measuring candidates",
     "write": "Writing",
+    "report": "Making the report",
+    "compare": "Comparing by sketches",
+    "measure": "Measuring pairs",
+    "texts": "Reading texts",
 }
 """Steps that get a bar; the others take no time worth one."""
 
@@ -111,7 +115,7 @@ def _bytes(n: float) -> str:
     raise AssertionError
 
 
-def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose: bool) -> None:
+def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, report: bool, verbose: bool) -> None:
     """A few lines at the end: what went, what stays, how sure, where to look."""
     console = _console()
     counts, recipe = result.counts, result.recipe
@@ -155,6 +159,8 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, verbose:
     if corpus:
         console.print(f"[bold]{out / 'kept'}[/bold]  {'all documents, annotated' if annotate else 'the clean corpus'}")
     console.print(f"[bold]{out / 'removed.parquet'}[/bold]  for every removed document the kept one and the numbers")
+    if report:
+        console.print(f"[bold]{out / 'report.html'}[/bold]  to look at: what went, how sure it is, group by group")
     if counts["removed"]:
         first = result.removed.column("id")[0].as_py()
         console.print(

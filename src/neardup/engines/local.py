@@ -247,6 +247,8 @@ class LocalEngine:
                 if low < high:
                     yield documents, rows[low:high] - seen
                 seen += len(documents)
+                if high == len(rows):
+                    return
 
         def on(batch: tuple[Documents, NDArray[np.int64]]) -> R:
             few = _take(*batch)

@@ -5,6 +5,7 @@ inputs.json          the inputs and splits in full, so that a finished run can b
 stdin-….jsonl          what came on standard input
 sketches/00000.arrow the sketches of split 0, …
 measured.arrow       the pairs measured so far
+boilerplate.arrow    the shingles that many pages of a site have, where the recipe discounts them
 decision.arrow       what was decided about every document
 shingles.u64         the shingle sets of documents that are being measured; not needed afterwards
 """
@@ -48,6 +49,9 @@ _OPTIONS = {
 class Work:
     """A work folder that belongs to one recipe over one set of inputs."""
 
+    finished = False
+    """Whether the run is over, and nothing is to be added to it."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
@@ -70,8 +74,9 @@ class Work:
                     "Choose another output folder, or start over with --fresh."
                 )
             return True
-        with appearing(self.folder / "inputs.json") as draft:
-            draft.write_text(json.dumps(_inputs(splits)))
+        if all(s.file.format != "memory" for s in splits):  # a table in memory cannot be opened again
+            with appearing(self.folder / "inputs.json") as draft:
+                draft.write_text(json.dumps(_inputs(splits)))
         with appearing(path) as draft:
             draft.write_text(json.dumps(mine, indent=1))
         return False
@@ -97,6 +102,11 @@ class Work:
         return self.folder / "measured.arrow"
 
     @property
+    def boilerplate(self) -> Path:
+        """What many pages of a site have."""
+        return self.folder / "boilerplate.arrow"
+
+    @property
     def decision(self) -> Path:
         """What was decided."""
         return self.folder / "decision.arrow"
@@ -118,6 +128,8 @@ class TemporaryWork(Work):
 class FinishedWork(TemporaryWork):
     """The work folder of a finished run, to be read. What is made on the way goes to a temporary one."""
 
+    finished = True
+
     def __init__(self, finished: Path) -> None:
         super().__init__()
         self._finished = finished
@@ -125,6 +137,11 @@ class FinishedWork(TemporaryWork):
     def sketches(self, split: int) -> Path:
         """Those of the run."""
         return self._finished / "sketches" / f"{split:05d}.arrow"
+
+    @property
+    def boilerplate(self) -> Path:
+        """The run's."""
+        return self._finished / "boilerplate.arrow"
 
     @property
     def decision(self) -> Path:
@@ -147,7 +164,7 @@ class FinishedWork(TemporaryWork):
             ) from error
         settings = dict(plan["recipe"])
         recipe_id = settings.pop("id")
-        recipe = Recipe.from_dict(settings)
+        recipe = Recipe.from_dict(settings, checked=True)
         if recipe.id != recipe_id:
             raise WorkError(
                 f"{self._finished} was made by recipe {recipe_id} of another version of neardup, which reads it as "
@@ -159,7 +176,7 @@ class FinishedWork(TemporaryWork):
 def _inputs(splits: Sequence[Split]) -> dict[str, Any]:
     files = {file: number for number, file in enumerate(dict.fromkeys(s.file for s in splits))}
     return {
-        "files": [asdict(f) for f in files],
+        "files": [{**asdict(f), "path": f.path if "://" in f.path else os.path.abspath(f.path)} for f in files],
         "splits": [[files[s.file], s.start, s.stop, s.size, s.part, s.parts] for s in splits],
     }
 

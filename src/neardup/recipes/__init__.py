@@ -5,10 +5,11 @@ published(name)     one of them: title, source, recipe
 name_of(recipe)     the name of one of them
 load_recipe(name)   by name, or from a TOML file
 choose_recipe(...)  a recipe and what the user wants otherwise
+Choose              the same, when it is known whether the documents are web pages
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -25,6 +26,7 @@ from neardup.text.settings import TextSettings
 
 _ORDER = (
     "default",
+    "web",
     "resemblance",
     "altavista",
     "alg-b",
@@ -37,6 +39,9 @@ _ORDER = (
     "bloom",
 )
 
+
+Choose = Callable[[bool], Recipe]
+"""Whether all documents are web pages → the recipe for them."""
 
 _OWN_THRESHOLDS = ("similar", "same", "different", "needed", "r")
 
@@ -107,21 +112,30 @@ def choose_recipe(
     extract: Any = None,
     permutations: int | None = None,
     seed: int | None = None,
+    pages: bool = False,
 ) -> Recipe:
-    """The recipe that the user means: chosen for a threshold and a recall, or a given one with some other settings."""
+    """The recipe that the user means: chosen for a threshold and a recall, or a given one with some other settings.
+
+    Where none is given it is `default`, or `web` for web pages, with the sketch that the threshold asks for.
+    """
     keep = keep if keep is None or isinstance(keep, str) else ",".join(keep)
     if recipe is None:
-        text, shingles, clusters = TextSettings(), ShingleSettings(), ClusterSettings()
-        return Recipe.for_threshold(
-            0.8 if threshold is None else threshold,
-            recall=0.99 if recall is None else recall,
+        base = published("web" if pages else "default").recipe
+        method = verify or base.verify.method
+        chosen = Recipe.for_threshold(
+            base.verify.threshold if threshold is None else threshold,
+            recall=base.verify.recall if recall is None else recall,
             permutations=PERMUTATIONS if permutations is None else permutations,
             seed=1 if seed is None else seed,
-            text=TextSettings(tokens or text.tokens, extract or text.extract),
-            shingles=ShingleSettings(shingles.width if width is None else width, bool(repeats)),
-            verify=verify or "exact",
-            clusters=ClusterSettings(cluster or clusters.method, clusters.keep if keep is None else keep),
+            text=TextSettings(tokens or base.text.tokens, extract or base.text.extract),
+            shingles=ShingleSettings(base.shingles.width if width is None else width, bool(repeats)),
+            verify=method,
+            clusters=ClusterSettings(cluster or base.clusters.method, base.clusters.keep if keep is None else keep),
         )
+        if method != "exact" or not pages:
+            return chosen
+        by_place = {"verify_same_site": base.verify.same_site, "verify_boilerplate": base.verify.boilerplate}
+        return chosen.changed(**by_place)
     given = recipe if isinstance(recipe, Recipe) else load_recipe(recipe)
     for name, value in (("recall", recall), ("permutations", permutations)):
         if value is not None:

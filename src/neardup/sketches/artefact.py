@@ -223,10 +223,10 @@ class Collection:
                 ragged = Ragged(lists.flatten().to_numpy(), lists.offsets.to_numpy() - lists.offsets[0].as_py())
             yield start, _rows_of(rows, "words"), ragged
 
-    def urls(self) -> Iterator[tuple[int, list[str | None]]]:
+    def urls(self) -> Iterator[tuple[int, pa.Array]]:
         """Where documents are from, batch by batch, with the number of the first."""
         for start, rows in self._batches():
-            yield start, rows.column("url").to_pylist()
+            yield start, rows.column("url")
 
     def values(self, column: str, chosen: NDArray[np.int64]) -> pa.ChunkedArray:
         """A column of some documents, given by ascending numbers."""

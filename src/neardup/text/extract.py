@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from neardup.errors import MissingExtra
 from neardup.text.settings import Extract
@@ -26,8 +27,8 @@ from neardup.text.web import text_and_links, web_text
 MOST_TAGS = 20_000
 """Pages with more are not parsed into a tree. A page of so many nested lists takes half a second."""
 
-SHORT_MAIN = 500
-"""Characters. Main content shorter than this is not believed where the page has much more text."""
+LEAST_MAIN = 25
+"""Characters. What is shorter is no main content: an element that a script fills, or a guess that found nothing."""
 
 _LONG_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
 _HIDDEN = re.compile(r"<(script|style|template|noscript|!--)", re.IGNORECASE)
@@ -85,17 +86,38 @@ def decoded(page: bytes, *, charset: str | None = None) -> str:
 
 
 def visible_text(markup: str, *, main: bool = False) -> str:
-    """The visible text of a page, or of its main content."""
-    _, _, parse, extract_plain_text = _library()
+    """The visible text of a page, or of its main content.
+
+    Main content is the one element that the page names so (main, role="main"); else what the library takes for it;
+    else all of it. Guesses alone differ between versions of one page; all text is mostly menus on some sites
+    (benchmarks/quality has the numbers).
+    """
+    _, _, parse, _ = _library()
     if markup.count("<") > MOST_TAGS:
         return strip_markup(markup)
     tree = parse(markup)
-    text = extract_plain_text(tree, main_content=main, alt_texts=False, links=False, list_bullets=False)
-    if main and len(text) < SHORT_MAIN:
-        whole = extract_plain_text(tree, main_content=False, alt_texts=False, links=False, list_bullets=False)
-        if len(text) < len(whole) / 4:  # the heuristics took the article for something else
-            return whole
-    return text
+    if not main:
+        return _text(tree)
+    named = _named(tree)
+    for content, guess in ((parse(named), False), (tree, True)) if named else ((tree, True),):
+        text = _text(content, main=guess)
+        if len(text.strip()) >= LEAST_MAIN:
+            return text
+    return _text(tree)
+
+
+def _text(tree: Any, *, main: bool = False) -> str:
+    *_, extract_plain_text = _library()
+    return extract_plain_text(tree, main_content=main, alt_texts=False, links=False, list_bullets=False)
+
+
+def _named(tree: Any) -> str | None:
+    """The markup of the one element that the page itself calls its main content."""
+    for selector in ('[role="main"]', "main"):
+        found = tree.body.query_selector_all(selector) if tree.body else []
+        if len(found) == 1:
+            return str(found[0].html)
+    return None
 
 
 def strip_markup(markup: str) -> str:

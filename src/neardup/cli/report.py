@@ -1,0 +1,34 @@
+"""neardup report OUT."""
+
+from pathlib import Path
+
+import click
+
+from neardup.cli.options import without_unneeded
+
+
+@click.command(no_args_is_help=True)
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", "path", type=click.Path(path_type=Path), help="The file to write.  [default: OUT/report.html]"
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the samples that it shows.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+def command(out: Path, path: Path | None, seed: int, quiet: bool) -> None:
+    """Make the page that shows the finished run in OUT, and print where it is.
+
+    `neardup dedup` makes it at the end of every run. Made again, it can show other samples (--seed). It needs OUT/work
+    and, for texts, the inputs as they were.
+    """
+    without_unneeded()
+    from neardup.cli.show import Talk
+    from neardup.report import write_report
+    from neardup.result import Result
+
+    target = out / "report.html" if path is None else path
+    with Talk(quiet=quiet, verbose=False) as talk:
+        result = Result.open(out, talk)
+        engine = result.gathered.engine
+        with engine.steps.step("report", sum(split.size for split in engine.splits)):
+            write_report(result, target, seed=seed)
+    click.echo(target)

@@ -1,0 +1,53 @@
+"""Where documents are from: hosts, sites and paths of URLs, on Arrow arrays.
+
+A collection has few hosts and many documents. So Arrow cuts off what cannot be the host, and Python (`text.sites`)
+looks at each distinct rest.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.text.sites import host, site
+
+_HEAD = r"\A(?P<head>[^/?#]*(?://[^/?#]*)?)"
+"""All that the host depends on."""
+_BEFORE_PATH = r"\A(?:[a-zA-Z][a-zA-Z0-9+.\-]*:)?(?://)?[^/?#]*"
+_FRAGMENT = r"#(?s:.*)\z"
+_SAME_PAGE = r"(?:/index\.html?|/)\z"
+"""Endings that do not make another page."""
+
+SLICE = 1 << 16
+"""Documents that are looked at together."""
+
+
+class Places(NamedTuple):
+    """Row by row; null where a document has no URL, or one without a host."""
+
+    hosts: pa.Array
+    sites: pa.Array
+
+
+def places(urls: pa.Array) -> Places:
+    """Of each URL."""
+    cut = pc.extract_regex(pc.utf8_trim_whitespace(urls), _HEAD)
+    heads = pc.if_else(urls.is_valid(), pc.struct_field(cut, "head"), None).dictionary_encode()
+    known = [_place(head) for head in heads.dictionary.to_pylist()]
+    hosts, sites = (pa.array([place[i] for place in known], pa.string()) for i in (0, 1))
+    return Places(hosts.take(heads.indices), sites.take(heads.indices))
+
+
+@lru_cache(1 << 16)
+def _place(head: str) -> tuple[str | None, str | None]:
+    url = f"{head}/"  # white space before the path is a part of the host, and would be stripped at the end
+    return host(url), site(url)
+
+
+def paths(urls: pa.Array) -> pa.Array:
+    """What follows the host: with the query; without the fragment, a slash at the end, the name of an index page."""
+    rest = pc.utf8_trim_whitespace(urls)
+    for pattern in (_FRAGMENT, _BEFORE_PATH, _SAME_PAGE):
+        rest = pc.replace_substring_regex(rest, pattern, "", max_replacements=1)
+    return rest

@@ -1,0 +1,201 @@
+"""Whether to trust the run: the first lines of the report, as sentences with a level.
+
+good   what was proven or promised holds
+look   something that a person should look at before using the result, with a link to where
+note   what is worth knowing
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from neardup.analysis.estimators import minhash_error
+from neardup.model import MEASURED
+from neardup.report.facts import Facts
+
+LARGE_GROUP = 0.01
+"""Share of the collection from which on a group is worth a look."""
+MANY = 0.5
+"""Share of a source, a site or the collection from which on a removal is worth a look."""
+CLOSE = 0.05
+"""How far above the threshold a removal is a close one, where scores are shares."""
+FEW = 20
+"""Documents below which shares say little."""
+MOSTLY = 0.2
+"""Share of documents made mostly of shared passages from which on templates are worth a look."""
+
+
+class Check(NamedTuple):
+    """A sentence and how it is meant."""
+
+    level: Literal["good", "look", "note"]
+    text: str
+    link: str | None = None
+    """The id of the section that shows it."""
+
+
+def checks(facts: Facts, parts: dict[str, Any]) -> list[Check]:
+    """All sentences, those to look at first."""
+    found = [
+        *_evidence(facts),
+        *_recall(facts),
+        *_close(facts),
+        *_groups(facts),
+        *_sources(facts, parts),
+        *_templates(parts),
+        *_passed_over(facts),
+    ]
+    found += [Check("note", said) for said in facts.result.said]
+    return sorted(found, key=lambda check: ("look", "good", "note").index(check.level))
+
+
+def proof(facts: Facts) -> list[dict[str, Any]]:
+    """How many removals rest on what."""
+    counts = np.bincount(facts.decision.measured, minlength=len(MEASURED))
+    return [{"how": how, "documents": int(n)} for how, n in zip(MEASURED, counts, strict=True) if n]
+
+
+def _evidence(facts: Facts) -> list[Check]:
+    recipe, removed = facts.recipe, len(facts.decision.removed)
+    if not removed:
+        return [Check("note", "Nothing was removed: no two documents are similar enough.")]
+    others = removed - int(facts.by_identity.sum())
+    same = f"{removed - others:,} have the same tokens as the kept one"
+    if not others:
+        return [Check("good", f"Every removed document has the same tokens as the kept one ({removed:,}).")]
+    if recipe.verify.method == "none":
+        return [
+            Check(
+                "look",
+                f"{others:,} removed documents were not measured: this recipe removes documents that share features. "
+                f"{same}.",
+                "similarity",
+            )
+        ]
+    scores = facts.decision.score[~facts.by_identity]
+    short = int((scores < facts.threshold - 1e-9).sum())
+    if recipe.clusters.method == "components" and short:
+        return [
+            Check(
+                "look",
+                f"{short:,} removed documents are less similar to the kept one than the threshold: this recipe follows "
+                "chains of similar documents (cluster = components).",
+                "similarity",
+            )
+        ]
+    if recipe.verify.method == "exact":
+        text = f"Every removed document was measured against the kept one: {others:,} exactly, {same}."
+        return [Check("good" if not short else "look", text, "similarity")]
+    samples = recipe.sketcher.estimators
+    if recipe.thresholded and samples:
+        error = minhash_error(facts.threshold, samples)
+        text = f"{others:,} removals rest on estimates from {samples} samples, ± {error:.3f} at the threshold; {same}."
+    elif recipe.thresholded:
+        text = f"{others:,} removals rest on estimates from sketches; {same}."
+    else:
+        text = f"{others:,} removals rest on sketches ({facts.unit}), as the published system does; {same}."
+    return [Check("note", text, "similarity")]
+
+
+def _recall(facts: Facts) -> list[Check]:
+    recipe = facts.recipe
+    if recipe.filter is None or not recipe.thresholded:
+        return []
+    found = recipe.filter.probability(recipe.verify.threshold)
+    fine = found >= recipe.verify.recall - 0.005
+    much = f"{found:.1%}" if found < 0.9995 else "More than 99.9%"
+    plain = ", before boilerplate is discounted," if recipe.verify.boilerplate else ""
+    text = f"{much} of the pairs at the threshold {recipe.verify.threshold:g}{plain} share a feature and are found"
+    return [Check("good" if fine else "look", text + (" (computed)." if fine else ", fewer than asked for."), "done")]
+
+
+def _close(facts: Facts) -> list[Check]:
+    """Removals that a slightly higher threshold would not have made: where a doubt is likeliest."""
+    if facts.counted or not facts.threshold or not len(facts.decision.removed):
+        return []
+    close = int((facts.decision.score < facts.threshold + CLOSE).sum())
+    part = close / len(facts.decision.removed)
+    return [
+        Check(
+            "note",
+            f"{close:,} of the removals ({part:.1%}) lie within {CLOSE} of the threshold: look at some of them.",
+            "browser-title",
+        )
+    ]
+
+
+def _groups(facts: Facts) -> list[Check]:
+    if not len(facts.sizes):
+        return []
+    largest, whole = int(facts.sizes.max()), len(facts)
+    part = largest / whole
+    text = (
+        f"The largest group holds {largest:,} documents, {f'{part:.1%}' if part >= 0.001 else 'less than 0.1%'} of all."
+    )
+    return [Check("look" if largest > LARGE_GROUP * whole and largest >= FEW else "good", text, "groups")]
+
+
+def _sources(facts: Facts, parts: dict[str, Any]) -> list[Check]:
+    removed, whole = len(facts.decision.removed), len(facts)
+    found = []
+    if removed > MANY * whole and whole >= FEW:
+        found.append(Check("look", f"More than half of the collection was removed ({removed / whole:.1%}).", "removed"))
+    for what, key in (("file", "by_source"), ("site", "by_site")):
+        rows = parts[key]["rows"] if parts[key] else []
+        heavy = [row for row in rows if row["documents"] >= FEW and row["removed"] > MANY * row["documents"]]
+        if not heavy or len(rows) == 1:
+            continue
+        worst = max(heavy, key=lambda row: (row["removed"] / row["documents"], row["documents"]))
+        more = f"; so did {len(heavy) - 1:,} more {what}s" if len(heavy) > 1 else ""
+        found.append(
+            Check(
+                "look",
+                f"The {what} {worst['name']} lost more than half of its documents "
+                f"({worst['removed']:,} of {worst['documents']:,}){more}.",
+                "removed",
+            )
+        )
+    if removed and not found:
+        found.append(Check("good", "No source lost more than half of its documents.", "removed"))
+    return found
+
+
+def _templates(parts: dict[str, Any]) -> list[Check]:
+    found = parts["templates"]
+    if not found or found["mostly"] < MOSTLY:
+        return []
+    return [
+        Check(
+            "look",
+            f"About {found['mostly']:.0%} of the documents consist for more than half of passages that many share: "
+            "where only these are the same, documents look alike that are not.",
+            "templates",
+        )
+    ]
+
+
+def _passed_over(facts: Facts) -> list[Check]:
+    counts, recipe = facts.result.counts, facts.recipe
+    found = []
+    if counts["skipped"]:
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in counts["skipped_by_kind"].items())
+        found.append(Check("look", f"Could not be read or compared: {kinds} (skipped.parquet names them).", "done"))
+    if counts["crowded"]:
+        found.append(
+            Check(
+                "look",
+                f"{counts['crowded']:,} documents share features with over {recipe.clusters.crowd:,} kept ones and "
+                "were compared with so many: some of their pairs may be missed.",
+                "done",
+            )
+        )
+    if counts["empty"]:
+        found.append(Check("note", f"{counts['empty']:,} documents have no letters or digits: not compared, kept."))
+    if counts["short"]:
+        found.append(
+            Check(
+                "note",
+                f"{counts['short']:,} documents have fewer than {recipe.shingles.width} tokens: compared as a whole.",
+            )
+        )
+    return found

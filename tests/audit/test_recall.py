@@ -1,0 +1,317 @@
+"""Recall: fast = from the definition, for every kind of recipe; planted misses are found as often as the curve says."""
+
+import json
+import random
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+import pytest
+
+import neardup
+from neardup import ClusterSettings, MinHashSettings, Recipe, VerifySettings
+from neardup.audit import measure_recall
+from neardup.audit import neighbours as search
+from neardup.audit.judging import Truth, score_ranges
+from neardup.errors import UsageError
+from neardup.verify.signatures import Signatures
+from tests.corpus import WORDS, documents
+from tests.naive import audit as naive
+from tests.naive import text as naive_text
+
+FEW = Recipe(sketch=MinHashSettings(k=3, s=8), verify=VerifySettings("exact", 0.7))
+"""A recipe that misses a good part."""
+
+RECIPES = {
+    **{name: {"recipe": name} for name in neardup.recipe_names()},
+    "web": {"recipe": neardup.load_recipe("web").changed(verify_boilerplate=0.0)},
+    "few features": {"recipe": FEW},
+    "few, longest stays": {"recipe": FEW, "keep": "longest"},
+    "few, by a column": {"recipe": FEW, "keep": "prefer:source=c,a,max:score"},
+    "components": {"recipe": FEW, "cluster": "components"},
+    "not verified": {"recipe": replace(FEW, verify=VerifySettings("none"))},
+    "estimated": {"recipe": FEW, "verify": "sketch"},
+    "bottom, exact": {"recipe": "bottom-m", "verify": "exact", "threshold": 0.6},
+    "mod, exact": {"recipe": neardup.load_recipe("mod-n").changed(sketch_n=2, verify_method="exact")},
+    "containment, exact": {
+        "recipe": neardup.load_recipe("mod-n").changed(sketch_n=2, sketch_measure="containment", verify_method="exact")
+    },
+    "c, exact": {"recipe": "alg-c", "verify": "exact", "threshold": 0.5},
+    "combined, exact": {"recipe": "combined", "verify": "exact", "threshold": 0.5},
+}
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict]:
+    made = documents(120, seed=3, length=200)
+    return [{**row, "url": f"https://www.s{i % 4}.example.org/{i}"} for i, row in enumerate(made)]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Deduplicate rows from a file."""
+    folder = tmp_path_factory.mktemp("rows")
+
+    def deduplicated(rows: list[dict], **settings) -> neardup.Result:
+        path = folder / f"{len(list(folder.iterdir()))}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return neardup.dedup(str(path), threads=2, **settings)
+
+    return deduplicated
+
+
+def by_definition(result: neardup.Result, rows: list[dict]) -> tuple[int, int, set[int]]:
+    """All pairs, each by the recipe's rule: the naive shingle sets, or the scores of all signatures."""
+    gathered, recipe = result.gathered, result.recipe
+    collection, sketcher = gathered.collection, recipe.sketcher
+    n = len(collection)
+    every = np.arange(n)
+    signatures = Signatures.of(sketcher, collection, every)
+    keys = sketcher.keys(collection.matrix("words", every), collection.ragged(every))
+    keys_of = [set(keys.values[a:b].tolist()) for a, b in zip(keys.offsets[:-1], keys.offsets[1:], strict=True)]
+    sets = [set(naive_text.shingles(naive_text.tokens(r["text"]), recipe.shingles.width)) for r in rows]
+    pairs = np.array([(i, j) for i in range(n) for j in range(n)])
+    scores = signatures.scores(pairs).reshape(n, n)
+    projected = gathered.projected(every)
+    bits = None if projected is None else projected.measure(pairs).reshape(n, n)
+    comparison, verify = sketcher.comparison, recipe.verify
+
+    def true(i: int, j: int) -> bool:
+        score = scores[i, j]
+        passes = comparison.similar is None or score >= comparison.similar
+        if bits is not None:
+            passes &= bool(bits[i, j] >= projected.threshold)
+        if verify.method == "exact" or (verify.method == "none" and comparison.similar is None):
+            both, either = len(sets[i] & sets[j]), len(sets[i] | sets[j])
+            share = both / min(len(sets[i]), len(sets[j])) if comparison.contained else both / either
+            hosts = {rows[d]["url"].split("/")[2] for d in (i, j)}  # two pages of one host need more
+            return passes and share >= (
+                max(verify.same_site, verify.threshold) if len(hosts) == 1 else verify.threshold
+            )
+        return passes and (comparison.similar is not None or score >= verify.threshold)
+
+    kept = set(np.flatnonzero(result.keep).tolist())
+    identities = [tuple(x) for x in gathered.identities().tolist()]
+    texts: dict[tuple, int] = {}
+    for i in every.tolist():
+        if identities[i] not in texts or i in kept:
+            texts[identities[i]] = i
+    rank = {"first": lambda i: i, "longest": lambda i: (-len(naive_text.tokens(rows[i]["text"])), rows[i]["id"])}.get(
+        recipe.clusters.keep,
+        lambda i: ("ca".find(rows[i]["source"]) % 3, -rows[i]["score"], rows[i]["id"]),
+    )
+    enough = search.margin(recipe).enough
+    blind = {i for i in every.tolist() if len(keys_of[i]) < enough}
+    return naive.recall(
+        sorted(texts.values()),
+        blind,
+        kept,
+        true,
+        lambda i, j: bool(keys_of[i] & keys_of[j]),
+        lambda i, j: rank(i) < rank(j),
+    )
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_census_is_the_definition(run, rows, name):
+    result = run(rows, **RECIPES[name])
+    pairs, found, stay = by_definition(result, rows)
+    audit = measure_recall(result)
+    assert audit.sampled == audit.texts
+    assert audit.features.of == pairs > 0
+    assert sum(r.judged for r in audit.ranges) == pairs
+    assert sum(round(r.share.of * (r.share.value or 0)) for r in audit.ranges) == found
+    assert audit.missed_removals == (len(stay), len(stay), len(stay))
+    if pairs:
+        assert audit.features.value == found / pairs
+    names = {rows[i]["id"] for i in stay}
+    told = {p.first for p in audit.missed if p.both_kept}
+    assert told <= names | {p.first for p in audit.missed if p.why == "no key in common"}
+    assert len(audit.missed) <= 50
+
+
+def test_the_recipes_above_do_miss(run, rows):
+    """Otherwise the test before would prove little."""
+    for name in ("few features", "few, longest stays", "components", "estimated"):
+        audit = measure_recall(run(rows, **RECIPES[name]))
+        assert 0 < audit.features.value < 1, name
+        assert audit.missed_removals[0] > 0, name
+        assert {p.why for p in audit.missed} == {"no key in common"}
+
+
+def independent_pairs(n: int, *, seed: int) -> list[dict]:
+    """n pairs that share nothing with each other, over the range of resemblance."""
+    rng = random.Random(seed)
+    made = []
+    for i in range(n):
+        words = [f"{rng.choice(WORDS)}{i}x{j}" for j in range(150)]
+        made.append({"id": f"{i}a", "text": " ".join(words)})
+        for at in rng.sample(range(150), rng.randint(1, 5)):
+            words[at] = f"new{at}"
+        made.append({"id": f"{i}b", "text": " ".join(words)})
+    return made
+
+
+def test_planted_misses_are_found_at_the_rate_of_the_curve(run):
+    recipe = Recipe(sketch=MinHashSettings(k=4, s=6), verify=VerifySettings("exact", 0.7))
+    rows = independent_pairs(500, seed=7)
+    audit = measure_recall(run(rows, recipe=recipe))
+    chances = [recipe.filter.probability(r) for r in planted_resemblances(rows, 0.7)]
+    assert len(chances) > 300
+    assert audit.predicted == pytest.approx(sum(chances) / len(chances), abs=1e-9)
+    off = sqrt(sum(p * (1 - p) for p in chances)) / len(chances)
+    assert 0.3 < audit.predicted < 0.95
+    assert abs(audit.features.value - audit.predicted) < 4 * off
+    assert audit.removals.value == pytest.approx(audit.features.value)  # every pair is a cluster of its own
+    few = [r for r in audit.ranges if r.judged]
+    assert [r.predicted for r in few] == sorted(r.predicted for r in few)
+
+
+def planted_resemblances(rows: list[dict], threshold: float) -> list[float]:
+    """Of the planted pairs that are pairs, from the definition."""
+    words = [row["text"].split() for row in rows]
+    sets = [{tuple(w[i : i + 5]) for i in range(len(w) - 4)} for w in words]
+    values = [len(a & b) / len(a | b) for a, b in zip(sets[::2], sets[1::2], strict=True)]
+    return [v for v in values if v >= threshold]
+
+
+def test_a_sample_covers_the_census(run):
+    rows = independent_pairs(200, seed=9)
+    result = run(rows, recipe=Recipe(sketch=MinHashSettings(k=2, s=6), verify=VerifySettings("exact", 0.7)))
+    census = measure_recall(result)
+    trials, inside = 60, {"features": 0, "removals": 0}
+    for seed in range(trials):
+        audit = measure_recall(result, sample=60, seed=seed)
+        assert audit.sampled == 60
+        for name in inside:
+            share = getattr(audit, name)
+            inside[name] += share.low <= getattr(census, name).value <= share.high
+    for name, number in inside.items():
+        assert number / trials >= 0.95 - 3 * sqrt(0.95 * 0.05 / trials), name
+
+
+def crowd(n: int) -> list[dict]:
+    """One cluster of n texts that are all alike, and a few others."""
+    base = [f"w{i}" for i in range(100)]
+    near = [{"id": f"n{i}", "text": " ".join([*base, f"own{i}"])} for i in range(n)]
+    return near + [{"id": f"o{i}", "text": " ".join(f"x{i}y{j}" for j in range(50))} for i in range(20)]
+
+
+def test_of_many_neighbours_some_are_drawn_and_stand_for_all(run, monkeypatch):
+    monkeypatch.setattr("neardup.audit.recall.MOST", 10)
+    result = run(crowd(60), threshold=0.8)
+    audit = measure_recall(result)
+    assert audit.judged == 60 * 10
+    assert audit.features.of == pytest.approx(60 * 59)
+    assert audit.features.value == 1.0
+
+
+def test_neither_threads_nor_runs_matter(run, rows, monkeypatch):
+    result = run(rows, recipe=FEW)
+    monkeypatch.setattr("neardup.audit.recall.MOST", 3)
+    whole = measure_recall(result, sample=50)
+    monkeypatch.setattr(search, "_RUN", 7)
+    monkeypatch.setattr(search, "_QUERIES", 5)
+    result.gathered.engine.threads = 1
+    assert measure_recall(result, sample=50) == whole
+
+
+def test_what_a_crowd_hides_is_told(run):
+    """Pages of one template just below the threshold fill the buckets; a copy of the first meets them only."""
+    rng = random.Random(4)
+    base = [f"w{i}" for i in range(200)]
+    rows = []
+    for i in range(30):
+        words = list(base)
+        for at in rng.sample(range(200), 3):
+            words[at] = f"own{i}x{at}"
+        rows.append({"id": f"page{i}", "text": " ".join(words)})
+    rows += [{"id": f"copy{i}", "text": rows[i]["text"] + f" more{i}"} for i in range(30)]
+    result = run(rows, recipe=neardup.load_recipe("default").changed(clusters_crowd=2))
+    audit = measure_recall(result)
+    assert result.counts["crowded"] > 0
+    assert audit.features.value == 1.0
+    assert audit.removals.value < 1.0
+    assert {p.why for p in audit.missed} == {"too many candidates"}
+
+
+def test_measured_precision(run, rows):
+    exact = measure_recall(run(rows, recipe=FEW)).precision
+    assert exact.passing.value == 1.0
+    assert exact.quantiles["0"] >= 0.7
+    result = run(rows, recipe=replace(FEW, verify=VerifySettings("none"), clusters=ClusterSettings("components")))
+    loose = measure_recall(result).precision
+    assert loose.passing.value < 1.0
+    assert loose.quantiles["0"] < 0.7
+    assert loose.copies + loose.population == len(result.removed)
+    own = measure_recall(run(rows, recipe="alg-c")).precision
+    assert own.threshold is None
+    assert own.passing.value is None
+    assert 0 < own.quantiles["0.5"] <= 1
+
+
+def test_a_run_that_discounts_boilerplate_is_judged_by_what_it_found(run):
+    """Which passages are boilerplate was found among the run's candidates; the audit asks for fewer documents."""
+    rng = random.Random(2)
+    menu = " ".join(f"menu{i}" for i in range(40))
+    rows = []
+    for i in range(40):
+        body = [f"w{i}x{j}" for j in range(60)]
+        for copy in range(2):
+            rows.append({"id": f"{i}-{copy}", "url": f"https://h{copy}.org/{i}", "text": f"{menu} {' '.join(body)}"})
+            body[rng.randrange(60)] = "changed"
+    result = run(rows, recipe="web")
+    audit = measure_recall(result, sample=10, removed=8)
+    assert audit.precision.passing.value == 1.0
+    assert audit.predicted is None
+    assert audit.features.of > 0
+    assert measure_recall(result).removals.value == 1.0
+
+
+@pytest.mark.parametrize("texts", [[""], ["", ""], ["one two three four five six"], ["same words here again"] * 5])
+@pytest.mark.parametrize("recipe", ["default", "mod-n", "bloom", "by-site", "combined", "altavista"])
+def test_little_or_nothing(run, texts, recipe):
+    audit = measure_recall(run([{"id": str(i), "text": text} for i, text in enumerate(texts)], recipe=recipe))
+    assert audit.features.of == 0
+    assert audit.missed == []
+    assert audit.to_dict()["features"]["value"] is None
+
+
+def test_the_margin_is_what_it_says():
+    """A pair at the threshold falls below it with probability MISS at the most."""
+    from neardup.analysis.binomial import head
+
+    recipe = neardup.load_recipe("default")
+    share = search.margin(recipe).least * (1 - 1 / 256) + 1 / 256
+    agreed = round((share + 1e-9) * 140)
+    assert head(140, agreed, 0.8) <= search.MISS < head(140, agreed + 1, 0.8)
+    by = search.margin(neardup.load_recipe("mod-n").changed(verify_method="exact")).by
+    assert by is not None
+    assert by[0] == np.inf
+    enough = search.margin(neardup.load_recipe("mod-n").changed(verify_method="exact")).enough
+    assert 0.2**enough <= search.MISS < 0.2 ** (enough - 1)
+    for n in (enough, 64, 100, 1000, 4000):
+        assert head(n, int(np.ceil(by[n] * n)), 0.8) <= search.MISS
+
+
+def test_too_few_samples_hide_more_and_it_is_told():
+    recipe = Recipe(sketch=MinHashSettings(k=2, s=2), verify=VerifySettings("exact", 0.7))
+    assert search.margin(recipe).miss == pytest.approx(0.3**4)
+    assert search.margin(neardup.load_recipe("default")).miss <= search.MISS
+    assert search.margin(neardup.load_recipe("alg-c")).miss == 0.0
+
+
+def test_ranges():
+    assert score_ranges(Truth("resemblance", True, 0.8, 1.0)) == [(0.8, 0.85), (0.85, 0.9), (0.9, 0.95), (0.95, 1.0)]
+    assert score_ranges(Truth("b-similarity", False, 2, 6)) == [(2, 3), (3, 4), (4, 5), (5, 6)]
+    assert score_ranges(Truth("c-similarity", False, 372, 384)) == [(372, 375), (375, 378), (378, 381), (381, 384)]
+    assert score_ranges(Truth("lists", False, 1, 1)) == [(1, 1)]
+    assert score_ranges(Truth("lists", False, 1, 2)) == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"sample": 0}, {"removed": 0}, {"confidence": 1.0}, {"confidence": 0.0}, {"seed": -1}]
+)
+def test_what_cannot_work_is_refused(run, rows, wrong):
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        measure_recall(run(rows[:5]), **wrong)

@@ -1,0 +1,40 @@
+"""The page of an evaluation in a real browser, at both widths."""
+
+from pathlib import Path
+
+from neardup.evaluate import henzinger, jain
+from neardup.evaluate.page import Table, write_page
+from tests.browser.conftest import Watched
+from tests.evaluate.studies import random_study
+from tests.evaluate.test_jain import some
+from tests.evaluate.test_page import HOSTILE
+
+
+def test_it_fits_and_runs_nothing(any_page: Watched, tmp_path: Path) -> None:
+    exhibits = henzinger.exhibits(random_study(1, clusters=300)) + jain.exhibits(some(1, queries=3))
+    recipes = [[name, "1,234", "0.951 (0.930–0.970)", "0.890 (0.860–0.910)"] for name in ("alg-b", "alg-c", HOSTILE)]
+    summary = [Table("Recipes side by side", ["recipe", "pairs", "precision", "recall"], recipes)]
+    path = tmp_path / "evaluation.html"
+    write_page(path, title="How right are recipes?", summary=summary, exhibits=exhibits, notes=[HOSTILE])
+    page = any_page.page
+    page.goto(path.as_uri())
+    assert any_page.overflow == 0
+    pictures = page.locator("svg")
+    assert pictures.count() == sum(exhibit.chart is not None for exhibit in exhibits)
+    room = page.evaluate("document.documentElement.clientWidth")
+    for i in range(pictures.count()):
+        box = pictures.nth(i).bounding_box()
+        assert box is not None
+        assert box["width"] > 200
+        assert box["x"] + box["width"] <= room
+    page.locator("#figure-1 summary").click()
+    assert page.locator("#figure-1 td").first.is_visible()
+    any_page.screenshot(f"evaluation-{room}")
+    page.emulate_media(media="print")
+    any_page.screenshot(f"evaluation-{room}-print")
+    page.emulate_media(media="screen", color_scheme="dark")
+    label = page.locator("#table-1 svg text").first
+    ink = label.evaluate("e => getComputedStyle(e).fill")
+    assert ink == page.evaluate("getComputedStyle(document.body).color")
+    assert any_page.errors == any_page.dialogs == []
+    assert any_page.requests == [path.as_uri()]

@@ -1,0 +1,191 @@
+"""The report as a whole: every kind of run, and what is missing."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import neardup
+from neardup.errors import InputError, WorkError
+from neardup.report import report_data, write_report
+from neardup.report.page import page
+from neardup.result import Result
+from tests.report.conftest import crawl, run_over
+
+
+def levels(data, level):
+    return [check["text"] for check in data["checks"] if check["level"] == level]
+
+
+def test_the_first_lines_say_how_every_removal_is_proven(crawled):
+    data = report_data(crawled)
+    assert {row["how"] for row in data["proof"]} == {"identity", "exact"}
+    assert sum(row["documents"] for row in data["proof"]) == data["counts"]["removed"]
+    assert any(text.startswith("Every removed document was measured") for text in levels(data, "good"))
+    assert "99.1% of the pairs at the threshold 0.8 share a feature and are found (computed)." in levels(data, "good")
+    assert [c["level"] for c in data["checks"]] == sorted(
+        (c["level"] for c in data["checks"]), key=("look", "good", "note").index
+    )
+
+
+def test_data_is_plain_and_the_same_again(crawled):
+    first, again = report_data(crawled), report_data(crawled)
+    assert json.loads(json.dumps(first)) == json.loads(json.dumps(again))
+
+
+def test_an_opened_run_gives_the_same_report(crawled):
+    out = Path(crawled.gathered.engine.work.folder).parent
+    there, opened = report_data(crawled), report_data(Result.open(out))
+    for data in (there, opened):
+        data.pop("run")
+    assert json.loads(json.dumps(opened)) == json.loads(json.dumps(there))
+
+
+@pytest.mark.parametrize("name", neardup.recipe_names())
+def test_every_recipe_has_a_report(name, tmp_path):
+    result = run_over(tmp_path, crawl(90), recipe=name)
+    data = report_data(result)
+    assert page(data, "no charts").count("</html>") == 1
+    assert sum(n for *_, n in data["histogram"]["bins"]) + data["histogram"]["same_tokens"] == data["counts"]["removed"]
+    assert data["thresholds"]["higher"][0][1] == data["counts"]["removed"]
+    assert data["run"]["recipe_name"] == name
+    if result.recipe.clusters.method == "components":
+        chains = (result.decision.score < data["thresholds"]["threshold"] - 1e-9).any()
+        assert chains == any("chains" in text for text in levels(data, "look"))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [[], ["only one document is here"], ["", "  "], ["one that is alone in here", "and another of other words"]],
+    ids=["empty", "one", "blank", "nothing removed"],
+)
+def test_runs_without_removals(texts, tmp_path):
+    result = (
+        run_over(tmp_path, [{"id": str(i), "text": text} for i, text in enumerate(texts)])
+        if texts
+        else neardup.dedup([])
+    )
+    write_report(result, tmp_path / "report.html")
+    data = report_data(result)
+    assert data["counts"]["removed"] == 0
+    assert data["groups"] == data["mirrors"] or data["mirrors"] is None
+    assert any("Nothing was removed" in text for text in levels(data, "note"))
+
+
+def test_all_documents_the_same(run):
+    data = report_data(run([{"id": str(i), "text": "the same words in all of these documents"} for i in range(60)]))
+    assert data["group_sizes"] == [[60, 1]]
+    looks = levels(data, "look")
+    assert any("largest group holds 60" in text for text in looks)
+    assert any("More than half" in text for text in looks)
+    assert "Every removed document has the same tokens as the kept one (59)." in levels(data, "good")
+
+
+def test_a_source_that_lost_half_is_named(tmp_path):
+    same = [{"id": f"s{i}", "text": "again and again the same few words"} for i in range(30)]
+    for name, rows in (("copies.jsonl", same), ("fine.jsonl", [r for r in crawl(60) if r["text"]])):
+        (tmp_path / name).write_text("".join(json.dumps({"id": r["id"], "text": r["text"]}) + "\n" for r in rows))
+    data = report_data(neardup.dedup([tmp_path / "copies.jsonl", tmp_path / "fine.jsonl"]))
+    assert any("copies.jsonl lost more than half of its documents (29 of 30)" in text for text in levels(data, "look"))
+
+
+def test_unverified_and_estimated_removals_are_called_so(tmp_path):
+    unverified = report_data(run_over(tmp_path / "a", crawl(120), verify="none"))
+    assert any("were not measured" in text for text in levels(unverified, "look"))
+    estimated = report_data(run_over(tmp_path / "b", crawl(120), verify="sketch"))
+    assert any("rest on estimates from 140 samples, ± 0.034" in text for text in levels(estimated, "note"))
+
+
+def test_a_recipe_that_finds_too_little_is_told(run):
+    recipe = neardup.Recipe.for_threshold(0.8, recall=0.99).changed(sketch_k=4)
+    assert any("fewer than asked for" in text for text in levels(report_data(run(crawl(60), recipe=recipe)), "look"))
+
+
+def test_skipped_documents_are_told(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"id": "1", "text": "fine words here"}\nnot json\n')
+    data = report_data(neardup.dedup(str(tmp_path / "rows.jsonl"), on_error="skip"))
+    assert any("Could not be read or compared: 1 not JSON" in text for text in levels(data, "look"))
+
+
+def test_a_table_in_memory(tmp_path):
+    rows = crawl(60)
+    result = neardup.dedup(pa.table({"id": [r["id"] for r in rows], "text": [r["text"] for r in rows]}))
+    write_report(result, tmp_path / "report.html")
+    assert report_data(result)["templates"]["sample"] > 0
+
+
+@pytest.mark.parametrize("how", ["gone", "changed"])
+def test_inputs_that_are_not_what_they_were(how, tmp_path):
+    run_over(tmp_path, crawl(120))
+    path = tmp_path / "rows.jsonl"
+    path.unlink() if how == "gone" else path.write_text(path.read_text() + '{"id": "new", "text": "a new one"}\n')
+    data = report_data(Result.open(tmp_path / "out"))
+    assert "could not be read again" in data["texts"]
+    assert "rows.jsonl" in data["texts"]
+    assert data["templates"] is None
+    assert data["groups"]
+    assert all(group["kept"]["text"] is None for group in data["groups"])
+    assert data["thresholds"]["lower"]
+    assert not data["thresholds"]["exact"]
+
+
+def test_without_a_work_folder_the_next_move_is_said(tmp_path):
+    run_over(tmp_path, crawl(30))
+    shutil.rmtree(tmp_path / "out" / "work")
+    with pytest.raises(WorkError, match="neardup dedup"):
+        Result.open(tmp_path / "out")
+    with pytest.raises(InputError, match=r"no run\.json"):
+        Result.open(tmp_path)
+
+
+def test_the_page_stays_small(run):
+    """Groups of long documents: texts of 15 MB, a page of a tenth of that."""
+    random = np.random.default_rng(1)
+    rows = []
+    for group in range(40):
+        words = np.char.add("w", random.integers(0, 10**6, 12_000).astype(str))
+        for copy in range(4):
+            edited = words.copy()
+            edited[random.integers(0, len(words), 60)] = f"e{copy}"
+            rows.append({"id": f"{group}-{copy}", "text": " ".join(edited.tolist())})
+    result = run(rows)
+    assert result.counts["removed"] == 120
+    assert result.counts["text_bytes"] > 12_000_000
+    assert len(page(report_data(result), "no charts")) < 1_500_000
+
+
+def command(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "neardup", "report", *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
+
+
+def test_the_command_prints_the_path(tmp_path):
+    run_over(tmp_path, crawl(60))
+    told = command(tmp_path / "out")
+    assert (told.returncode, told.stdout) == (0, f"{tmp_path / 'out' / 'report.html'}\n"), told.stderr
+    assert (tmp_path / "out" / "report.html").read_text().startswith("<!doctype html>")
+    told = command(tmp_path / "out", "-o", tmp_path / "deep" / "other.html", "--seed", 7, "-q")
+    assert (told.returncode, told.stdout, told.stderr) == (0, f"{tmp_path / 'deep' / 'other.html'}\n", "")
+    assert '"seed":7' in (tmp_path / "deep" / "other.html").read_text()
+
+
+def test_the_command_without_a_run(tmp_path):
+    told = command(tmp_path)
+    assert told.returncode == 1
+    assert "holds no finished run" in told.stderr
+    assert told.stdout == ""
+
+
+def test_the_documented_example_works(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    [code] = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[2] / "docs/report.md").read_text(), re.S)
+    exec(compile(code, "docs/report.md", "exec"), {})
+    assert capsys.readouterr().out.strip() == code.split("# ")[1].strip()
+    assert (tmp_path / "report.html").stat().st_size > 10_000
