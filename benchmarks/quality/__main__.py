@@ -19,7 +19,7 @@ import numpy as np
 
 import neardup
 from benchmarks.quality.data import COLLECTIONS, Labelled, folder, half, one_page
-from neardup.evaluate import evaluate
+from neardup.evaluating import evaluate
 
 BY_ADDRESS = ("web", "by-site", "default")
 

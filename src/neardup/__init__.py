@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from neardup.errors import RecipeError as RecipeError
     from neardup.errors import UsageError as UsageError
     from neardup.errors import WorkError as WorkError
-    from neardup.evaluate import Evaluation as Evaluation
-    from neardup.evaluate import evaluate as evaluate
-    from neardup.evaluate import read_truth as read_truth
+    from neardup.evaluating import Evaluation as Evaluation
+    from neardup.evaluating import evaluate as evaluate
+    from neardup.evaluating import read_truth as read_truth
     from neardup.model import Explanation as Explanation
     from neardup.pairing import Pairs as Pairs
     from neardup.pairing import pairs as pairs
@@ -78,7 +78,7 @@ _HOME = {
     "BySiteSettings": "neardup.sketches.both",
     "ClusterSettings": "neardup.clusters.settings",
     "CombinedSettings": "neardup.sketches.both",
-    "Evaluation": "neardup.evaluate",
+    "Evaluation": "neardup.evaluating",
     "Explanation": "neardup.model",
     "Filter": "neardup.analysis.filters",
     "InputError": "neardup.errors",
@@ -104,11 +104,11 @@ _HOME = {
     "choose_filter": "neardup.analysis.filters",
     "compare": "neardup.comparing",
     "dedup": "neardup.pipeline",
-    "evaluate": "neardup.evaluate",
+    "evaluate": "neardup.evaluating",
     "load_recipe": "neardup.recipes",
     "measure_recall": "neardup.audit",
     "pairs": "neardup.pairing",
-    "read_truth": "neardup.evaluate",
+    "read_truth": "neardup.evaluating",
     "recipe_names": "neardup.recipes",
     "resemblance": "neardup.single",
     "scores": "neardup.single",

@@ -14,7 +14,7 @@ from neardup.audit import LabellingSession, measure_recall
 from neardup.audit.session import LONGEST
 from neardup.audit.strata import COPIES, draw
 from neardup.errors import InputError, UsageError
-from neardup.evaluate.truth import CORRECT, read_truth
+from neardup.evaluating.truth import CORRECT, read_truth
 from neardup.text.sites import site
 
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from neardup.evaluate import henzinger, jain
-from neardup.evaluate.page import Table, write_page
+from neardup.evaluating import henzinger, jain
+from neardup.evaluating.page import Table, write_page
 from tests.browser.conftest import Watched
 from tests.evaluate.studies import random_study
 from tests.evaluate.test_jain import some

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.evaluate.study import Study
+from neardup.evaluating.study import Study
 from tests.naive.henzinger import Pair
 
 KINDS = ("URL", "time stamp", "combination", "")

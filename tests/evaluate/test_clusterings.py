@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import pair_confusion_matrix
 
-from neardup.evaluate.clusterings import cluster_measures
-from neardup.evaluate.forest import components
+from neardup.evaluating.clusterings import cluster_measures
+from neardup.evaluating.forest import components
 from tests.naive import evaluation as naive
 
 

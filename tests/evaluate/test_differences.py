@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from neardup import sample
-from neardup.evaluate.differences import COMBINATION, DIFFERENCES, IDENTICAL, OTHER, difference
-from neardup.evaluate.expressions import EXECUTION, MESSAGE, SERVER, SESSION, TIME, URL, VISITORS, spans
+from neardup.evaluating.differences import COMBINATION, DIFFERENCES, IDENTICAL, OTHER, difference
+from neardup.evaluating.expressions import EXECUTION, MESSAGE, SERVER, SESSION, TIME, URL, VISITORS, spans
 from neardup.sample.truth import pairs
 from tests.naive import diff as naive_diff
 from tests.naive import text as naive_text

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from neardup.evaluate import figures, henzinger, jain
-from neardup.evaluate.exhibit import Exhibit
-from neardup.evaluate.study import Matches
+from neardup.evaluating import figures, henzinger, jain
+from neardup.evaluating.exhibit import Exhibit
+from neardup.evaluating.study import Matches
 from tests.evaluate.studies import random_study
 from tests.evaluate.test_jain import some
 

@@ -6,11 +6,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from neardup.evaluate import henzinger
-from neardup.evaluate.algorithms import Algorithm, algorithms, c_ranges, component_of
-from neardup.evaluate.combined import choose, cut_offs, halves
-from neardup.evaluate.exhibit import Exhibit
-from neardup.evaluate.study import Study
+from neardup.evaluating import henzinger
+from neardup.evaluating.algorithms import Algorithm, algorithms, c_ranges, component_of
+from neardup.evaluating.combined import choose, cut_offs, halves
+from neardup.evaluating.exhibit import Exhibit
+from neardup.evaluating.study import Study
 from tests.evaluate.studies import as_pairs, plain, published, random_study
 from tests.naive import henzinger as naive
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest, norm, t
 
 from neardup.errors import UsageError
-from neardup.evaluate.intervals import Resampled, effective, student_quantile, wilson, worth
+from neardup.evaluating.intervals import Resampled, effective, student_quantile, wilson, worth
 
 OVER, UNDER = np.array([1.0, 0.0]), np.array([0.0, 1.0])
 

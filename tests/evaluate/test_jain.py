@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from neardup.evaluate import jain
-from neardup.evaluate.exhibit import Exhibit
-from neardup.evaluate.study import Matches
+from neardup.evaluating import jain
+from neardup.evaluating.exhibit import Exhibit
+from neardup.evaluating.study import Matches
 from tests.naive.henzinger import clusters
 
 

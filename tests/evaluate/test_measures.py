@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from neardup.evaluate.collection import Found, coded, judge, place
-from neardup.evaluate.measures import Judged, pair_measures
-from neardup.evaluate.study import CORRECT, INCORRECT, UNDECIDED, UNLABELLED
-from neardup.evaluate.truth import read_truth
+from neardup.evaluating.collection import Found, coded, judge, place
+from neardup.evaluating.measures import Judged, pair_measures
+from neardup.evaluating.study import CORRECT, INCORRECT, UNDECIDED, UNLABELLED
+from neardup.evaluating.truth import read_truth
 from tests.naive import evaluation as naive
 
 N = 60

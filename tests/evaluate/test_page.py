@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from neardup.errors import MissingExtra
-from neardup.evaluate import exhibit as module
-from neardup.evaluate import henzinger, jain
-from neardup.evaluate.exhibit import Exhibit
-from neardup.evaluate.page import MOST_ROWS, Table, write_page
+from neardup.evaluating import exhibit as module
+from neardup.evaluating import henzinger, jain
+from neardup.evaluating.exhibit import Exhibit
+from neardup.evaluating.page import MOST_ROWS, Table, write_page
 from tests.evaluate.studies import plain, random_study
 from tests.evaluate.test_jain import some
 

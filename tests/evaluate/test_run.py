@@ -11,7 +11,7 @@ import pytest
 import neardup
 from neardup import sample
 from neardup.errors import InputError, UsageError
-from neardup.evaluate import Evaluation, evaluate, read_truth
+from neardup.evaluating import Evaluation, evaluate, read_truth
 from neardup.recipe import Recipe
 from neardup.text.sites import site
 from tests.naive import evaluation as naive

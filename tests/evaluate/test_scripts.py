@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from neardup import sample
-from neardup.evaluate.scripts import _BLOCKS, _SCRIPT, SCRIPTS, Scripts, script_of
+from neardup.evaluating.scripts import _BLOCKS, _SCRIPT, SCRIPTS, Scripts, script_of
 from neardup.text.batches import text_batch
 from neardup.text.settings import TextSettings
 from tests.naive import evaluation as naive

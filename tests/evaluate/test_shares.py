@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import zeta
 
-from neardup.evaluate.forest import components, spanning_forest
-from neardup.evaluate.intervals import wilson
-from neardup.evaluate.powerlaw import exponent, hurwitz, slope
-from neardup.evaluate.shares import Shares
+from neardup.evaluating.forest import components, spanning_forest
+from neardup.evaluating.intervals import wilson
+from neardup.evaluating.powerlaw import exponent, hurwitz, slope
+from neardup.evaluating.shares import Shares
 from tests.naive import henzinger as naive
 
 

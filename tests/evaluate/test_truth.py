@@ -10,8 +10,8 @@ import pytest
 
 from neardup import sample
 from neardup.errors import InputError, UsageError
-from neardup.evaluate.collection import MOST_LISTED, place
-from neardup.evaluate.truth import PAIRS, VERDICTS, read_truth
+from neardup.evaluating.collection import MOST_LISTED, place
+from neardup.evaluating.truth import PAIRS, VERDICTS, read_truth
 
 ROWS = [("x", "y", "correct"), ("x", "z", "incorrect"), ("y", "z", "undecided")]
 NAMES = ("first", "second", "verdict")

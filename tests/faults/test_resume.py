@@ -40,7 +40,20 @@ finally:
 
 
 def command(folder: Path, out: Path) -> list[str]:
-    return ["dedup", str(folder / "in"), "-o", str(out), "-q", "-j", "1", "--threshold", "0.7", "--keep", "longest"]
+    return [
+        "dedup",
+        str(folder / "in"),
+        "-o",
+        str(out),
+        "-q",
+        "-j",
+        "1",
+        "--threshold",
+        "0.7",
+        "--keep",
+        "longest",
+        "--no-report",
+    ]
 
 
 def contents(out: Path) -> dict[str, bytes]:

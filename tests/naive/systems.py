@@ -356,6 +356,7 @@ class System:
         self.kind = KINDS[kind_of(self.recipe.sketch)](self.recipe.sketcher)
         documents = list(documents)
         self.size = len(documents)
+        self.urls = [d.url for d in documents]
         found = [tokens(self.recipe, d) for d in documents]
         self.compared = [i for i, sequence in enumerate(found) if sequence]
         self.sketches = {i: self.kind.sketch(found[i], documents[i]) for i in self.compared}
@@ -430,9 +431,20 @@ class System:
             if not self.share_a_key(i, j) or (verify.method != "none" and not self.passes(i, j)):
                 continue
             value = self.exact(i, j) if verify.method == "exact" else self.score(i, j)
-            if verify.method != "exact" or value >= verify.threshold:
+            if verify.method != "exact" or value >= self.threshold(i, j):
                 answer[i, j] = value
         return answer
+
+    def threshold(self, i: int, j: int) -> float:
+        """Two pages of one host need more, where the recipe says so."""
+        verify, (one, other) = self.recipe.verify, (self.urls[i], self.urls[j])
+        if one and other and one != other and host(one) == host(other):
+            return max(verify.threshold, verify.same_site)
+        return verify.threshold
+
+
+def host(url: str) -> str:
+    return urlsplit(url).netloc.lower().removeprefix("www.")
 
 
 def similar(recipe: Recipe | str, documents: Iterable[Document]) -> dict[Pair, float]:

@@ -54,7 +54,9 @@ def test_jsonl_from_outside(pages, tmp_path):
 @pytest.mark.parametrize("what", ["pages.parquet", "html", "pages.warc.gz"])
 def test_other_formats_give_the_same_answer(pages, tmp_path, what):
     reference = neardup.dedup(pages / "pages.jsonl", keep="longest")
-    done = run("dedup", pages / what, "-o", tmp_path / "out", "--json", "-q", "--keep", "longest")
+    done = run(
+        "dedup", pages / what, "-o", tmp_path / "out", "--json", "-q", "--keep", "longest", "--recipe", "default"
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     counts = json.loads(done.stdout)["counts"]

@@ -10,8 +10,8 @@ from neardup.cli.options import Given, reading_of, reading_options, without_unne
 from neardup.errors import UsageError
 
 if TYPE_CHECKING:
-    from neardup.evaluate import Evaluation
-    from neardup.evaluate.page import Table
+    from neardup.evaluating import Evaluation
+    from neardup.evaluating.page import Table
 
 
 @click.command(no_args_is_help=True)
@@ -89,7 +89,7 @@ def command(**given: Any) -> None:
     """
     without_unneeded()
     from neardup.cli.show import Talk
-    from neardup.evaluate import RECIPES, evaluate
+    from neardup.evaluating import RECIPES, evaluate
 
     out = given["out"]
     _check(given["inputs"], out)
@@ -153,7 +153,7 @@ def _show(evaluation: "Evaluation", *, splits: bool) -> None:
     """Tables on standard output."""
     from rich.console import Console
 
-    from neardup.evaluate.write import best, split_table, summary
+    from neardup.evaluating.write import best, split_table, summary
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -196,7 +196,7 @@ def _plain(cell: str) -> str:
 
 
 def _tell(evaluation: "Evaluation", out: str | None) -> None:
-    from neardup.evaluate.write import about
+    from neardup.evaluating.write import about
 
     click.echo(about(evaluation), err=True)
     if out:

@@ -2,8 +2,18 @@
 
 Sampled documents are looked for among all kept ones by bands of three sampled minima, 8 bits of each. A pair of
 resemblance ρ is seen with probability P[k,3,1](ρ) (Broder, section 3); there are as many bands as make that 0.99 at
-`floor`, 35 for 0.5, and nothing below it is told. Pairs whose estimate lies within the sketches' error of that are
-measured exactly, from the texts that the report reads anyway, where the run measures exactly too.
+`floor`, 35 for 0.5, and nothing below it is told. Two pages of one host that need more than the threshold anyway
+(verify.same_site) are no pairs here: they need as much at every lower one.
+
+Where the run measures exactly, the pairs whose texts lie in the part that is read are measured as the run does it, from
+the texts that the report reads anyway, with what the run found to be boilerplate discounted. Other pairs get their
+estimate, and the difference that a measured pair of about that estimate shows (hot-deck imputation): what sketches
+cannot see, such as boilerplate, is carried over.
+
+find_neighbours   pairs of sampled kept documents and others, with estimates
+to_measure        which of them can be measured, and which others show how far estimates are off
+measured          the same pairs with what the texts tell
+lower             what would go as well, at every lower threshold
 
 A kept document with n kept neighbours at a threshold goes with probability n / (n + 1), if every order of the documents
 is as likely as any other: exactly where near-duplicates form cliques, and an upper bound in expectation in general, for
@@ -12,7 +22,7 @@ sample estimates the share of all kept documents.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -22,8 +32,10 @@ from numpy.typing import NDArray
 from neardup.analysis.filters import Filter, groups_needed
 from neardup.kernels import groups as kernel
 from neardup.report.facts import Facts
+from neardup.report.part import LONGEST, Part
 from neardup.report.similarity import BELOW, STEP
 from neardup.text.batches import text_batch
+from neardup.verify.boilerplate import Boilerplate, discounted
 from neardup.verify.resemblance import overlap
 
 SAMPLE = 1_000
@@ -31,6 +43,13 @@ SAMPLE = 1_000
 
 NEIGHBOURS = 20
 """Nearest ones of each that are measured: n / (n + 1) hardly changes beyond."""
+
+LIKENESS = 2_000
+"""Documents of the part that is read whose neighbours in it show how far estimates are off."""
+FEWEST, ALIKE = 20, 10
+"""Measured pairs without which estimates stay as they are; those of nearly the same estimate, of which one is drawn."""
+MEASURED = 32 << 20
+"""Bytes of the documents whose pairs are measured."""
 
 _ENOUGH = 64
 """Pairs of a sampled document after which no more are looked for."""
@@ -55,12 +74,13 @@ class Neighbours:
     of: NDArray[np.int64]
     documents: NDArray[np.int64]
     resemblance: NDArray[np.float64]
-    exact: bool = False
+    measured: NDArray[np.bool_]
+    """Which were measured exactly; the others are estimates."""
 
     @property
-    def wanted(self) -> NDArray[np.int64]:
-        """The documents whose texts tell the exact numbers."""
-        return np.union1d(self.sample[np.unique(self.of)], self.documents)
+    def pairs(self) -> NDArray[np.int64]:
+        """By the numbers of both documents."""
+        return np.stack([self.sample[self.of], self.documents], axis=1)
 
 
 def find_neighbours(facts: Facts) -> Neighbours | str:
@@ -70,8 +90,6 @@ def find_neighbours(facts: Facts) -> Neighbours | str:
         return f"The sketches of this recipe tell {facts.unit} and are not searched for pairs below the threshold."
     if recipe.clusters.method == "components":
         return "Chains (cluster = components) may join groups at any of their members: nothing is estimated below."
-    if recipe.verify.by_place:
-        return "What counts for this recipe depends on the hosts of both pages: nothing is estimated below."
     minima = recipe.sketcher.samples
     floor = _floor(minima // _WIDTH, facts.threshold)
     if floor is None:
@@ -79,9 +97,15 @@ def find_neighbours(facts: Facts) -> Neighbours | str:
     kept = np.flatnonzero(~facts.gone & facts.fine)
     if len(kept) < 2:
         return "Fewer than two documents were kept, so nothing more could go."
-    sample = np.sort(facts.random(1).choice(kept, min(SAMPLE, len(kept)), replace=False))
-    bands = min(minima // _WIDTH, groups_needed(floor, _SEEN, _WIDTH))
-    return _nearest(Neighbours(sample, len(kept), floor, *_search(facts, kept, sample, bands, floor)))
+    return _neighbours(facts, kept, min(SAMPLE, len(kept)), floor)
+
+
+def _neighbours(facts: Facts, kept: NDArray[np.int64], size: int, floor: float) -> Neighbours:
+    """Of so many of these documents, among them."""
+    sample = np.sort(facts.random(1).choice(kept, size, replace=False))
+    bands = min(facts.recipe.sketcher.samples // _WIDTH, groups_needed(floor, _SEEN, _WIDTH))
+    of, documents, estimates = _search(facts, kept, sample, bands, floor)
+    return _nearest(Neighbours(sample, len(kept), floor, of, documents, estimates, np.zeros(len(of), bool)))
 
 
 def _floor(bands: int, threshold: float) -> float | None:
@@ -108,7 +132,7 @@ def _search(
             look_up = _Bands(mine[active], bands)
         document, place = look_up.meeting(theirs)
         place = active[place]
-        other = rows[document] != sample[place]
+        other = _apart(facts, rows[document], sample[place])
         document, place = document[other], place[other]
         agreed = _agreements(theirs, document, mine, place)
         estimate = (agreed / minima - _CHANCE) / (1.0 - _CHANCE)
@@ -117,6 +141,14 @@ def _search(
         found += np.bincount(place[near], minlength=len(sample))
     of, documents, estimates = (np.concatenate(column) for column in zip(*pieces, strict=True))
     return of, documents, estimates
+
+
+def _apart(facts: Facts, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which pairs are two documents, and not two pages of one host where these need more."""
+    apart: NDArray[np.bool_] = one != other
+    if facts.stricter:
+        apart &= ~facts.result.gathered.places.neighbours(np.stack([one, other], axis=1))
+    return apart
 
 
 def _slices(facts: Facts, kept: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint8]]]:
@@ -179,30 +211,88 @@ def _nearest(found: Neighbours) -> Neighbours:
     order = np.lexsort((found.documents, -found.resemblance, found.of))
     of = found.of[order]
     rank = np.arange(len(of)) - np.searchsorted(of, of)
-    order = order[rank < NEIGHBOURS]
-    return Neighbours(
-        found.sample, found.kept, found.floor, found.of[order], found.documents[order], found.resemblance[order]
-    )
+    return _some(found, order[rank < NEIGHBOURS])
 
 
-def measured(facts: Facts, found: Neighbours, texts: Mapping[int, str]) -> Neighbours:
-    """The same pairs with their exact resemblance, where the run measures exactly and the texts are those compared."""
+def _some(found: Neighbours, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Neighbours:
+    columns = ("of", "documents", "resemblance", "measured")
+    return replace(found, **{name: getattr(found, name)[rows] for name in columns})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Pairs to measure: first those of the sample that can be (`done`), then others like them."""
+
+    done: NDArray[np.bool_]
+    pairs: NDArray[np.int64]
+    estimates: NDArray[np.float64]
+
+
+def to_measure(facts: Facts, found: Neighbours, part: Part) -> Asked:
+    """None where the run does not measure, or compares something else than the texts that are shown."""
     recipe = facts.recipe
-    there = np.array([int(d) in texts for d in found.documents], bool)
-    there &= np.array([int(d) in texts for d in found.sample[found.of]], bool)
-    if recipe.verify.method != "exact" or recipe.text.extract == "web" or not texts:
+    if recipe.verify.method != "exact" or recipe.text.extract == "web":
+        return Asked(np.zeros(len(found.of), bool), np.empty((0, 2), np.int64), np.empty(0))
+    done = _fitting(facts, found, part)
+    asked = [_some(found, done)]
+    if not (done.all() or part.whole):
+        among = np.flatnonzero(~facts.gone & facts.fine & part.documents)
+        like = _neighbours(facts, among, min(LIKENESS, len(among)), found.floor)
+        asked.append(_some(like, _fitting(facts, like, part)))
+    return Asked(done, np.concatenate([one.pairs for one in asked]), np.concatenate([one.resemblance for one in asked]))
+
+
+def _fitting(facts: Facts, found: Neighbours, part: Part) -> NDArray[np.bool_]:
+    """Which pairs can be read, and have room: of a random part of the sample where not all have."""
+    there = part.documents[found.pairs].all(axis=1) & (facts.bytes[found.pairs].max(axis=1) <= LONGEST)
+    size = np.bincount(found.of[there], facts.bytes[found.documents[there]], len(found.sample))
+    size += np.where(size > 0, facts.bytes[found.sample], 0)
+    order = facts.random(6).permutation(len(found.sample))
+    room = np.empty(len(order), bool)
+    room[order] = np.cumsum(size[order]) <= MEASURED
+    return np.asarray(there & room[found.of])
+
+
+def measured(facts: Facts, found: Neighbours, asked: Asked, texts: Mapping[int, str]) -> Neighbours:
+    """The same pairs, measured where they can be and corrected where not; estimates where nothing was read."""
+    if not texts or not len(asked.pairs):
         return found
-    numbers = np.array(
-        sorted(set(found.documents[there].tolist()) | set(found.sample[found.of[there]].tolist())), np.int64
-    )
+    values = _resemblances(facts, asked.pairs, texts)
+    resemblance = found.resemblance.copy()
+    resemblance[asked.done] = values[: int(asked.done.sum())]
+    if len(values) >= FEWEST:
+        others = resemblance[~asked.done]
+        others += _difference(others, asked.estimates, values - asked.estimates, facts.random(5))
+        resemblance[~asked.done] = np.clip(others, 0.0, 1.0)
+    return replace(found, resemblance=resemblance, measured=asked.done)
+
+
+def _resemblances(facts: Facts, pairs: NDArray[np.int64], texts: Mapping[int, str]) -> NDArray[np.float64]:
+    """What the run's own meter says, from the texts (tested)."""
+    gathered = facts.result.gathered
+    numbers, local = np.unique(pairs, return_inverse=True)
+    local = local.reshape(-1, 2)
     batch = text_batch(pa.array([texts[n].encode("utf-8", "replace") for n in numbers.tolist()], pa.large_binary()))
-    sets, sizes = recipe.sketcher.shingle_sets(batch, np.arange(len(numbers)))
+    sets, sizes = facts.recipe.sketcher.shingle_sets(batch, np.arange(len(numbers)))
     starts = np.cumsum(sizes) - sizes
-    pairs = np.searchsorted(numbers, np.stack([found.sample[found.of[there]], found.documents[there]], axis=1))
-    return Neighbours(
-        found.sample, found.kept, found.floor, found.of[there], found.documents[there],
-        overlap(sets, starts, sizes, pairs).resemblance, exact=True,
-    )  # fmt: skip
+    found = overlap(sets, starts, sizes, local)
+    path = gathered.engine.work.boilerplate
+    if facts.recipe.verify.boilerplate and path.exists():
+        marks = Boilerplate.read(path, gathered.places).marks(numbers, sets, starts, sizes)
+        found = discounted(found, sets, starts, sizes, marks, local)
+    return found.resemblance
+
+
+def _difference(
+    asked: NDArray[np.float64],
+    estimates: NDArray[np.float64],
+    differences: NDArray[np.float64],
+    random: np.random.Generator,
+) -> NDArray[np.float64]:
+    """For each estimate asked for the difference of one of the pairs with nearly the same one."""
+    order = np.argsort(estimates, kind="stable")
+    at = np.searchsorted(estimates[order], asked) - ALIKE // 2 + random.integers(0, ALIKE, len(asked))
+    return np.asarray(differences[order[np.clip(at, 0, len(order) - 1)]])
 
 
 def lower(facts: Facts, found: Neighbours) -> list[list[float]]:
@@ -212,9 +302,9 @@ def lower(facts: Facts, found: Neighbours) -> list[list[float]]:
     reaches the threshold of the run itself is not counted.
     """
     rows = []
-    # Where the run measured exactly and these are estimates, one above the threshold belongs to a pair just below it.
-    estimated = facts.recipe.verify.method == "exact" and not found.exact
-    counts = (found.resemblance < facts.threshold) | estimated
+    # Where the run measured exactly and this is an estimate, one above the threshold belongs to a pair just below it.
+    estimated = ~found.measured & (facts.recipe.verify.method == "exact")
+    counts = (found.resemblance < facts.threshold - 1e-9) | estimated
     steps = np.arange(round(facts.threshold / STEP) - 1, round(found.floor / STEP) - 1, -1) * STEP
     for threshold in steps[steps < facts.threshold - 1e-9]:
         near = counts & (found.resemblance >= threshold - 1e-9)

@@ -1,5 +1,6 @@
 """All that is on the page, as plain values: what is counted over the whole collection, what is made from samples."""
 
+import shlex
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
@@ -7,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.engines.work import FinishedWork, TemporaryWork
 from neardup.errors import MissingExtra, NeardupError
 from neardup.recipes import name_of
 from neardup.report import below, browsing, drawing, passages, removal, similarity
 from neardup.report.facts import Facts, why_kept
+from neardup.report.part import LONGEST, Part, choose_part
 from neardup.report.verdict import checks, proof
 from neardup.result import Result
 
@@ -28,16 +31,18 @@ _POINTS = 201
 def report_data(result: Result, *, seed: int = SEED) -> dict[str, Any]:
     """What the page shows. The same run and seed give the same values, but for times."""
     facts = Facts(result, seed)
-    chosen = browsing.choose_groups(facts)
-    sample = _sample(facts)
-    found = below.find_neighbours(facts)
-    numbers = [browsing.wanted(facts, chosen), sample]
-    if not isinstance(found, str):
-        numbers.append(_readable(facts, found.wanted))
-    with ThreadPoolExecutor(1, "neardup-count") as pool:  # one long reading leaves room for counting beside it
+    part = choose_part(facts)
+    chosen = browsing.choose_groups(facts, part)
+    sample = _sample(facts, part)
+    with ThreadPoolExecutor(1, "neardup-count") as pool:  # reading and searching leave room for counting beside them
         counted = pool.submit(_hosts, facts)
+        found = below.find_neighbours(facts)
+        asked = None if isinstance(found, str) else below.to_measure(facts, found, part)
+        numbers = [browsing.wanted(facts, part, chosen), sample, *([] if asked is None else [asked.pairs.reshape(-1)])]
         texts, trouble = _texts(result, np.unique(np.concatenate(numbers)))
         hosts, mirrors = counted.result()
+    if not isinstance(found, str) and asked is not None:
+        found = below.measured(facts, found, asked, texts)
     parts: dict[str, Any] = {
         "version": result.run()["neardup"],
         "seed": seed,
@@ -49,12 +54,14 @@ def report_data(result: Result, *, seed: int = SEED) -> dict[str, Any]:
         "by_relation": removal.by_relation(facts),
         "group_sizes": similarity.group_sizes(facts),
         "histogram": similarity.histogram(facts),
-        "thresholds": _thresholds(facts, found, texts),
-        "groups": browsing.groups_data(facts, chosen, texts),
+        "thresholds": _thresholds(facts, found),
+        "groups": browsing.groups_data(facts, part, chosen, texts),
         "kept_because": why_kept(result.recipe.clusters.keep),
         "templates": _templates(facts, sample, texts),
         "mirrors": mirrors,
         "texts": trouble,
+        "part": None if part.whole else {"parts": part.splits, "of": part.of, "documents": part.size},
+        "out": _out(result),
         "run": _done(facts),
     }
     parts["checks"] = [check._asdict() for check in checks(facts, parts)]
@@ -89,16 +96,22 @@ def _hosts(facts: Facts) -> tuple[removal.Hosts, list[dict[str, Any]] | None]:
     return hosts, removal.mirrors(facts, hosts.documents) if hosts.sites else None
 
 
-def _sample(facts: Facts) -> NDArray[np.int64]:
-    """Documents drawn at random from all that were compared, as many as fit."""
-    compared = np.flatnonzero(facts.result.gathered.compared)
+def _sample(facts: Facts, part: Part) -> NDArray[np.int64]:
+    """Documents drawn at random from those that were compared and can be read, as many as fit."""
+    compared = np.flatnonzero(facts.result.gathered.compared & part.documents)
     drawn = facts.random(3).choice(compared, min(TEMPLATES_SAMPLE, len(compared)), replace=False)
-    drawn = _readable(facts, drawn)
+    drawn = drawn[facts.bytes[drawn] <= LONGEST]
     return np.sort(drawn[np.cumsum(facts.bytes[drawn]) <= TEMPLATES_READ])
 
 
-def _readable(facts: Facts, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    return numbers[facts.bytes[numbers] <= browsing.LONGEST]
+def _out(result: Result) -> str | None:
+    """The folder that the run was written to, as a word of a command; None where that is not known or not printable."""
+    work = result.gathered.engine.work
+    if isinstance(work, TemporaryWork) and not isinstance(work, FinishedWork):
+        return None
+    folder = work.decision.parent
+    out = str(folder.parent)
+    return shlex.quote(out) if folder.name == "work" and out.isprintable() else None
 
 
 def _texts(result: Result, numbers: NDArray[np.int64]) -> tuple[dict[int, str], str | None]:
@@ -111,30 +124,29 @@ def _texts(result: Result, numbers: NDArray[np.int64]) -> tuple[dict[int, str], 
         return {}, f"The documents could not be read again, so there are no texts and no templates here. {error}"
 
 
-def _thresholds(facts: Facts, found: below.Neighbours | str, texts: dict[int, str]) -> dict[str, Any]:
+def _thresholds(facts: Facts, found: below.Neighbours | str) -> dict[str, Any]:
     """What other thresholds do: counted above, estimated below."""
     made: dict[str, Any] = {
         "unit": facts.unit,
         "threshold": facts.threshold,
-        "same_site": facts.recipe.verify.same_site if facts.recipe.verify.same_site > facts.threshold else None,
+        "same_site": facts.recipe.verify.same_site if facts.stricter else None,
         "boilerplate": facts.recipe.verify.boilerplate or None,
         "higher": similarity.higher(facts) if facts.threshold else [],
         "lower": [],
         "nearest": None,
         "sample": 0,
-        "exact": False,
+        "measured": 0.0,
         "why_not_lower": None,
     }
     if isinstance(found, str):
         return {**made, "why_not_lower": found}
-    found = below.measured(facts, found, texts)
     return {
         **made,
         "lower": below.lower(facts, found),
         "nearest": _nearest(facts, found),
         "sample": len(found.sample),
         "kept": found.kept,
-        "exact": found.exact,
+        "measured": round(float(found.measured.mean()), 4) if len(found.of) else 1.0,
     }
 
 
@@ -162,14 +174,10 @@ def _templates(facts: Facts, sample: NDArray[np.int64], texts: dict[int, str]) -
     numbers = np.array(there, np.int64)
     found = passages.find_passages({n: texts[n] for n in there}, facts.group_of(numbers))
     shown = np.array([n for p in found.passages for n in p.examples], np.int64)
-    names = (
-        dict(zip(shown.tolist(), facts.collection.any_order("id", shown).to_pylist(), strict=True))
-        if len(shown)
-        else {}
-    )
+    names = dict(zip(shown.tolist(), browsing.called(facts, shown), strict=True))
     return {
         "sample": len(there),
-        "passages": [{**asdict(p), "examples": [browsing.short(names[n]) for n in p.examples]} for p in found.passages],
+        "passages": [{**asdict(p), "examples": [names[n] for n in p.examples]} for p in found.passages],
         "covered": found.covered,
         "mostly": found.mostly,
     }

@@ -90,6 +90,21 @@ class Facts:
         return np.asarray(self.decision.measured == MEASURED.index("identity"))
 
     @cached_property
+    def needed(self) -> NDArray[np.float64]:
+        """The score that each removed document had to reach: more for two pages of one host, where the recipe says."""
+        needed = np.full(len(self.decision.removed), self.threshold)
+        if self.stricter:
+            pairs = np.stack([self.decision.removed, self.decision.kept_for], axis=1)
+            needed[self.result.gathered.places.neighbours(pairs)] = self.recipe.verify.same_site
+        return needed
+
+    @property
+    def stricter(self) -> bool:
+        """Whether two pages of one host need more than others."""
+        verify = self.recipe.verify
+        return verify.method == "exact" and verify.same_site > verify.threshold
+
+    @cached_property
     def unit(self) -> str:
         """What scores are, in words."""
         recipe = self.recipe

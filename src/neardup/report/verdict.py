@@ -102,26 +102,27 @@ def _recall(facts: Facts) -> list[Check]:
     if recipe.filter is None or not recipe.thresholded:
         return []
     found = recipe.filter.probability(recipe.verify.threshold)
-    fine = found >= recipe.verify.recall - 0.005
-    much = f"{found:.1%}" if found < 0.9995 else "More than 99.9%"
-    plain = ", before boilerplate is discounted," if recipe.verify.boilerplate else ""
-    text = f"{much} of the pairs at the threshold {recipe.verify.threshold:g}{plain} share a feature and are found"
-    return [Check("good" if fine else "look", text + (" (computed)." if fine else ", fewer than asked for."), "done")]
+    much = f"{found:.1%}" if found < 0.9995 else "more than 99.9%"
+    # Boilerplate and the rule for one host only make a pair less similar than the features take it for.
+    text = f"The search for candidates finds at least {much} of the pairs that reach {recipe.verify.threshold:g}"
+    if found >= recipe.verify.recall - 0.005:
+        return [Check("good", f"{text} (computed; neardup audit measures it).", "done")]
+    return [Check("look", f"{text}: fewer than asked for, {recipe.verify.recall:.1%}.", "done")]
 
 
 def _close(facts: Facts) -> list[Check]:
     """Removals that a slightly higher threshold would not have made: where a doubt is likeliest."""
     if facts.counted or not facts.threshold or not len(facts.decision.removed):
         return []
-    close = int((facts.decision.score < facts.threshold + CLOSE).sum())
+    close = int((facts.decision.score < facts.needed + CLOSE - 1e-9).sum())
+    threshold = "their threshold" if facts.stricter else "the threshold"
+    if not close:
+        return [Check("good", f"No removal lies within {CLOSE} of {threshold}.")]
     part = close / len(facts.decision.removed)
-    return [
-        Check(
-            "note",
-            f"{close:,} of the removals ({part:.1%}) lie within {CLOSE} of the threshold: look at some of them.",
-            "browser-title",
-        )
-    ]
+    share = f"{part:.1%}" if part >= 0.0005 else "less than 0.1%"
+    lie = "lies" if close == 1 else "lie"
+    text = f"{close:,} of the removals ({share}) {lie} within {CLOSE} of {threshold}: look at some of them."
+    return [Check("note", text, "browser-title")]
 
 
 def _groups(facts: Facts) -> list[Check]:

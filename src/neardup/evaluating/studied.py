@@ -7,9 +7,9 @@ matches_of   every pair by the match of its Bloom filters (Jain, Dahlin, Tewari)
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.evaluate.collection import Found, Placed, judge, similarities
-from neardup.evaluate.facts import Facts
-from neardup.evaluate.study import NOT_MEASURED, Matches, Study
+from neardup.evaluating.collection import Found, Placed, judge, similarities
+from neardup.evaluating.facts import Facts
+from neardup.evaluating.study import NOT_MEASURED, Matches, Study
 from neardup.gather import Gathered
 from neardup.sketches.minhash import MinHashSettings
 from neardup.sketches.simhash import SimHashSettings

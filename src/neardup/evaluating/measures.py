@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.evaluate.forest import components
-from neardup.evaluate.intervals import UNKNOWN, Interval, Resampled
-from neardup.evaluate.study import CORRECT, INCORRECT, UNDECIDED, UNLABELLED
+from neardup.evaluating.forest import components
+from neardup.evaluating.intervals import UNKNOWN, Interval, Resampled
+from neardup.evaluating.study import CORRECT, INCORRECT, UNDECIDED, UNLABELLED
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from neardup.decide import decide
 from neardup.errors import InputError
-from neardup.evaluate.forest import components
-from neardup.evaluate.measures import Judged
-from neardup.evaluate.study import CORRECT, INCORRECT, UNLABELLED
-from neardup.evaluate.truth import Truth, Unlisted
+from neardup.evaluating.forest import components
+from neardup.evaluating.measures import Judged
+from neardup.evaluating.study import CORRECT, INCORRECT, UNLABELLED
+from neardup.evaluating.truth import Truth, Unlisted
 from neardup.gather import Gathered
 from neardup.pairing import Pairs
 from neardup.verify.signatures import Signatures

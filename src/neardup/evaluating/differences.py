@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from neardup.comparing.difference import Alignment, align
 from neardup.comparing.tokens import Tokens, tokens_of
-from neardup.evaluate.expressions import EXPRESSIONS, KINDS, URL, spans
+from neardup.evaluating.expressions import EXPRESSIONS, KINDS, URL, spans
 
 IDENTICAL: Final = "identical"
 COMBINATION: Final = "combination"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.evaluate.collection import members_of
-from neardup.evaluate.differences import difference
-from neardup.evaluate.scripts import SCRIPTS, Scripts
-from neardup.evaluate.study import DIFFERENT_SITES, SAME_SITE, SITE_UNKNOWN
+from neardup.evaluating.collection import members_of
+from neardup.evaluating.differences import difference
+from neardup.evaluating.scripts import SCRIPTS, Scripts
+from neardup.evaluating.study import DIFFERENT_SITES, SAME_SITE, SITE_UNKNOWN
 from neardup.gather import Gathered
 from neardup.text.settings import TextSettings
 from neardup.text.sites import SiteRule, site

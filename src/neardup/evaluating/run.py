@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from neardup.engines.steps import Silent, Watcher
 from neardup.errors import UsageError
-from neardup.evaluate import henzinger, jain, slices
-from neardup.evaluate.clusterings import cluster_measures
-from neardup.evaluate.collection import Found, Placed, all_ids, find, judge, place, similarities
-from neardup.evaluate.evaluation import Evaluation, RecipeResult, SplitResult, TruthSummary
-from neardup.evaluate.exhibit import Exhibit
-from neardup.evaluate.facts import Facts
-from neardup.evaluate.intervals import LEVEL, check_level
-from neardup.evaluate.measures import Judged, pair_measures
-from neardup.evaluate.studied import LOWEST_MATCH, matches_of, sampled, study_of
-from neardup.evaluate.study import CORRECT, INCORRECT, UNDECIDED
-from neardup.evaluate.truth import Unlisted, read_truth
+from neardup.evaluating import henzinger, jain, slices
+from neardup.evaluating.clusterings import cluster_measures
+from neardup.evaluating.collection import Found, Placed, all_ids, find, judge, place, similarities
+from neardup.evaluating.evaluation import Evaluation, RecipeResult, SplitResult, TruthSummary
+from neardup.evaluating.exhibit import Exhibit
+from neardup.evaluating.facts import Facts
+from neardup.evaluating.intervals import LEVEL, check_level
+from neardup.evaluating.measures import Judged, pair_measures
+from neardup.evaluating.studied import LOWEST_MATCH, matches_of, sampled, study_of
+from neardup.evaluating.study import CORRECT, INCORRECT, UNDECIDED
+from neardup.evaluating.truth import Unlisted, read_truth
 from neardup.gather import Gathered, Reading, gather
 from neardup.pairing import MOST
 from neardup.recipe import Recipe

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.evaluate.algorithms import c_ranges
-from neardup.evaluate.differences import DIFFERENCES
-from neardup.evaluate.scripts import SCRIPTS
-from neardup.evaluate.study import DIFFERENT_SITES, SAME_SITE
+from neardup.evaluating.algorithms import c_ranges
+from neardup.evaluating.differences import DIFFERENCES
+from neardup.evaluating.scripts import SCRIPTS
+from neardup.evaluating.study import DIFFERENT_SITES, SAME_SITE
 
 LENGTHS = (0, 50, 200, 1000, 5000)
 """Lower ends of the ranges of tokens."""

@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neardup.evaluate import figures
-from neardup.evaluate.algorithms import NO_LABELS, NO_PAIRS, Algorithm, Mask, c_ranges, verdict_row
-from neardup.evaluate.exhibit import Exhibit, Row, Value, empty
-from neardup.evaluate.shares import Share
-from neardup.evaluate.study import CORRECT, DIFFERENT_SITES, SAME_SITE
+from neardup.evaluating import figures
+from neardup.evaluating.algorithms import NO_LABELS, NO_PAIRS, Algorithm, Mask, c_ranges, verdict_row
+from neardup.evaluating.exhibit import Exhibit, Row, Value, empty
+from neardup.evaluating.shares import Share
+from neardup.evaluating.study import CORRECT, DIFFERENT_SITES, SAME_SITE
 
 KEEP = 0.8
 """Of the correct pairs that Algorithm B returns, the combined one is to keep so many: "R over 0.8"."""

@@ -18,8 +18,8 @@ henzinger      her tables and figures (algorithms, combined, shares, powerlaw); 
 exhibit        a table or figure; figures: the specifications of pictures
 """
 
-from neardup.evaluate.evaluation import Evaluation
-from neardup.evaluate.run import RECIPES, evaluate
-from neardup.evaluate.truth import Truth, read_truth
+from neardup.evaluating.evaluation import Evaluation
+from neardup.evaluating.run import RECIPES, evaluate
+from neardup.evaluating.truth import Truth, read_truth
 
 __all__ = ["RECIPES", "Evaluation", "Truth", "evaluate", "read_truth"]

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.evaluate.intervals import UNKNOWN, Floats, Interval, Resampled, wilson, worth
+from neardup.evaluating.intervals import UNKNOWN, Floats, Interval, Resampled, wilson, worth
 
 _SUMS = ("documents", "both", "found", "true", "inside", "around", "exact", "sets")
 _DOCUMENTS, _BOTH, _FOUND, _TRUE, _INSIDE, _AROUND, _EXACT, _SETS = range(len(_SUMS))

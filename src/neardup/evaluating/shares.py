@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.evaluate.intervals import wilson
+from neardup.evaluating.intervals import wilson
 
 
 class Share(NamedTuple):

@@ -19,10 +19,10 @@ from typing import Any
 import pyarrow as pa
 
 from neardup._version import __version__
-from neardup.evaluate.clusterings import ClusterMeasures
-from neardup.evaluate.exhibit import Exhibit
-from neardup.evaluate.intervals import Interval
-from neardup.evaluate.measures import PairMeasures
+from neardup.evaluating.clusterings import ClusterMeasures
+from neardup.evaluating.exhibit import Exhibit
+from neardup.evaluating.intervals import Interval
+from neardup.evaluating.measures import PairMeasures
 from neardup.recipe import Recipe
 
 
@@ -171,7 +171,7 @@ class Evaluation:
 
     def write(self, folder: str | Path) -> None:
         """evaluation.json and .html, the tables as CSV and Parquet, the exhibits as SVG, CSV and Vega-Lite."""
-        from neardup.evaluate.write import write_evaluation
+        from neardup.evaluating.write import write_evaluation
 
         write_evaluation(self, Path(folder))
 

@@ -28,8 +28,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.errors import InputError, UsageError
-from neardup.evaluate.labels import Columns, columns_of
-from neardup.evaluate.study import CORRECT, INCORRECT, UNDECIDED
+from neardup.evaluating.labels import Columns, columns_of
+from neardup.evaluating.study import CORRECT, INCORRECT, UNDECIDED
 
 Unlisted = Literal["incorrect", "unknown"]
 """What a pair is that was found and that the truth does not list."""
@@ -89,7 +89,7 @@ class Truth:
         return len(self.first)
 
     def __repr__(self) -> str:
-        return f"<neardup.evaluate.Truth: {len(self):,} {'documents in clusters' if self.clustered else 'pairs'}>"
+        return f"<neardup.evaluating.Truth: {len(self):,} {'documents in clusters' if self.clustered else 'pairs'}>"
 
 
 def read_truth(

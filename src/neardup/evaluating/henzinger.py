@@ -6,10 +6,10 @@ The collection need not have everything: without URLs nothing is told apart by s
 precision, and each exhibit that has nothing says why.
 """
 
-from neardup.evaluate import algorithms as one
-from neardup.evaluate import combined as both
-from neardup.evaluate.exhibit import Exhibit
-from neardup.evaluate.study import Study
+from neardup.evaluating import algorithms as one
+from neardup.evaluating import combined as both
+from neardup.evaluating.exhibit import Exhibit
+from neardup.evaluating.study import Study
 
 
 def exhibits(study: Study, *, seed: int = 1) -> list[Exhibit]:

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.comparing.documents import inert
-from neardup.evaluate import figures
-from neardup.evaluate.exhibit import Exhibit, Row, empty
-from neardup.evaluate.forest import spanning_forest
-from neardup.evaluate.study import Matches
+from neardup.evaluating import figures
+from neardup.evaluating.exhibit import Exhibit, Row, empty
+from neardup.evaluating.forest import spanning_forest
+from neardup.evaluating.study import Matches
 
 DEGREES = (0.5, 0.6, 0.7, 0.8, 0.9)
 """Those of their figures 6 and 7."""

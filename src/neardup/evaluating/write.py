@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 
 from neardup.atomic import appearing
 from neardup.errors import MissingExtra
-from neardup.evaluate.evaluation import Evaluation
-from neardup.evaluate.exhibit import Exhibit
-from neardup.evaluate.intervals import Interval
-from neardup.evaluate.page import Table, write_page
+from neardup.evaluating.evaluation import Evaluation
+from neardup.evaluating.exhibit import Exhibit
+from neardup.evaluating.intervals import Interval
+from neardup.evaluating.page import Table, write_page
 
 _GUESSED = " Pairs that are not listed count as different here, unless correct pairs connect the two."
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from neardup.atomic import appearing
 from neardup.comparing.documents import inert
 from neardup.errors import MissingExtra
-from neardup.evaluate.exhibit import Exhibit
-from neardup.evaluate.figures import BLUE, INK, LINE, SOFT
+from neardup.evaluating.exhibit import Exhibit
+from neardup.evaluating.figures import BLUE, INK, LINE, SOFT
 from neardup.pages import document
 
 MOST_ROWS = 400

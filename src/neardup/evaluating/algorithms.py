@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.comparing.documents import inert
-from neardup.evaluate import figures, powerlaw
-from neardup.evaluate.exhibit import Exhibit, Row, Value, empty
-from neardup.evaluate.forest import components
-from neardup.evaluate.shares import Shares
-from neardup.evaluate.study import (
+from neardup.evaluating import figures, powerlaw
+from neardup.evaluating.exhibit import Exhibit, Row, Value, empty
+from neardup.evaluating.forest import components
+from neardup.evaluating.shares import Shares
+from neardup.evaluating.study import (
     CORRECT,
     DIFFERENT_SITES,
     INCORRECT,
