@@ -20,6 +20,7 @@ import numpy as np
 import neardup
 from benchmarks.quality.data import COLLECTIONS, Labelled, folder, half, one_page
 from neardup.evaluating import evaluate
+from neardup.text.sites import host
 
 BY_ADDRESS = ("web", "by-site", "default")
 
@@ -54,7 +55,7 @@ def _measured(
         return []
     with tempfile.TemporaryDirectory(prefix="neardup-quality-") as work:
         pages = Path(work, "pages.jsonl")
-        halves = _write(collection, pages, addresses)
+        halves, hosts = _write(collection, pages, addresses)
         began = time.perf_counter()
         found = evaluate(
             pages,
@@ -70,6 +71,7 @@ def _measured(
     verdict = np.array(found.pairs.column("verdict").to_pylist())
     misled = np.array([(min(p), max(p)) in misleading for p in zip(first, second, strict=True)])
     part = np.array([halves[a] + halves[b] for a, b in zip(first, second, strict=True)])
+    same = np.array([hosts[a] is not None and hosts[a] == hosts[b] for a, b in zip(first, second, strict=True)])
     rows = []
     for result in found.results:
         held = found.pairs.column(f"found:{result.name}").to_numpy()
@@ -80,6 +82,7 @@ def _measured(
                 "recipe": result.name,
                 "pairs": result.pairs.pairs,
                 **{m: list(getattr(result.pairs, m)) for m in ("precision", "recall", "f1")},
+                "same_site": _scores(verdict, held, same) if same.any() else None,
                 "clean": _scores(verdict, held, ~misled),
                 "chosen_on": _scores(verdict, held, part == 0),
                 "tested_on": _scores(verdict, held, part > 0),
@@ -91,16 +94,17 @@ def _measured(
     return rows
 
 
-def _write(collection: Labelled, path: Path, addresses: bool) -> dict[str, int]:
-    """The documents as neardup reads them, and the half of each."""
-    halves = {}
+def _write(collection: Labelled, path: Path, addresses: bool) -> tuple[dict[str, int], dict[str, str | None]]:
+    """The documents as neardup reads them; the half and the host of each."""
+    halves, hosts = {}, {}
     with path.open("w", encoding="utf-8") as file:
         for document in collection.read():
             halves[document["id"]] = half(collection.group(document))
+            hosts[document["id"]] = host(collection.url(document))
             body = {"html": document["html"]} if "html" in document else {"text": document["text"]}
             row = {"id": document["id"], **({"url": collection.url(document)} if addresses else {}), **body}
             file.write(json.dumps(row) + "\n")
-    return halves
+    return halves, hosts
 
 
 def _scores(verdict: np.ndarray, found: np.ndarray, among: np.ndarray) -> list[float]:
@@ -121,11 +125,15 @@ def _show(collection: Labelled, rows: list[dict[str, Any]], misled: int, mislead
         print(
             f"clean: without the pairs that are one page with two texts in it ({misled:,} of those found by any recipe)"
         )
-    headings = ("recipe", "precision", "recall", "F1", "clean P", "R", "F1", "F1 chosen on", "F1 tested on", "clean")
+    headings = (
+        *("recipe", "precision", "recall", "F1", "same site P", "clean P", "R", "F1"),
+        *("F1 chosen on", "F1 tested on", "clean"),
+    )
     print(f"{headings[0]:<12}" + "".join(f"{h:>22}" for h in headings[1:4]) + "".join(f"{h:>13}" for h in headings[4:]))
     for row in sorted(rows, key=lambda r: -r["f1"][0]):
         cells = [f"{v:.4f} [{low:.3f}, {high:.3f}]" for v, low, high in (row["precision"], row["recall"], row["f1"])]
-        more = [*row["clean"], row["chosen_on"][2], row["tested_on"][2], row["tested_on_clean"][2]]
+        same = row["same_site"][0] if row["same_site"] else float("nan")
+        more = [same, *row["clean"], row["chosen_on"][2], row["tested_on"][2], row["tested_on_clean"][2]]
         print(f"{row['recipe']:<12}" + "".join(f"{c:>22}" for c in cells) + "".join(f"{x:>13.4f}" for x in more))
 
 

@@ -28,7 +28,9 @@ def test_the_first_lines_say_how_every_removal_is_proven(crawled):
     assert {row["how"] for row in data["proof"]} == {"identity", "exact"}
     assert sum(row["documents"] for row in data["proof"]) == data["counts"]["removed"]
     assert any(text.startswith("Every removed document was measured") for text in levels(data, "good"))
-    assert "99.1% of the pairs at the threshold 0.8 share a feature and are found (computed)." in levels(data, "good")
+    assert (
+        "The search for candidates finds at least 99.1% of the pairs that reach 0.8 (computed; neardup audit measures it)."
+    ) in levels(data, "good")
     assert [c["level"] for c in data["checks"]] == sorted(
         (c["level"] for c in data["checks"]), key=("look", "good", "note").index
     )
@@ -107,6 +109,31 @@ def test_a_recipe_that_finds_too_little_is_told(run):
     assert any("fewer than asked for" in text for text in levels(report_data(run(crawl(60), recipe=recipe)), "look"))
 
 
+def test_close_removals_are_counted_and_none_is_called_none(tmp_path):
+    def sentence(rows, **settings):
+        data = report_data(run_over(tmp_path / str(len(rows)), rows, **settings))
+        [(level, text)] = [(c["level"], c["text"]) for c in data["checks"] if "within 0.05" in c["text"]]
+        return level, text
+
+    words = [f"w{i}" for i in range(100)]
+    rows = [{"id": "a", "text": " ".join(words)}, {"id": "b", "text": " ".join([*words[:-1], "end"])}]
+    assert sentence(rows) == ("good", "No removal lies within 0.05 of the threshold.")
+    rows.append({"id": "c", "text": " ".join([*words[:82], *(f"v{i}" for i in range(4))])})
+    assert sentence(rows) == (
+        "note",
+        "1 of the removals (50.0%) lies within 0.05 of the threshold: look at some of them.",
+    )
+
+
+def test_commands_name_the_folder(crawled, tmp_path):
+    out = Path(crawled.gathered.engine.work.folder).parent
+    assert report_data(crawled)["out"] == str(out)
+    odd = tmp_path / "a folder; rm"
+    run_over(odd, crawl(30))
+    assert report_data(Result.open(odd / "out"))["out"] == f"'{odd / 'out'}'"
+    assert report_data(neardup.dedup(["in memory", "in memory"]))["out"] is None
+
+
 def test_skipped_documents_are_told(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"id": "1", "text": "fine words here"}\nnot json\n')
     data = report_data(neardup.dedup(str(tmp_path / "rows.jsonl"), on_error="skip"))
@@ -132,7 +159,7 @@ def test_inputs_that_are_not_what_they_were(how, tmp_path):
     assert data["groups"]
     assert all(group["kept"]["text"] is None for group in data["groups"])
     assert data["thresholds"]["lower"]
-    assert not data["thresholds"]["exact"]
+    assert data["thresholds"]["measured"] == 0.0
 
 
 def test_without_a_work_folder_the_next_move_is_said(tmp_path):

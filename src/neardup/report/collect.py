@@ -178,6 +178,7 @@ def _templates(facts: Facts, sample: NDArray[np.int64], texts: dict[int, str]) -
     return {
         "sample": len(there),
         "passages": [{**asdict(p), "examples": [names[n] for n in p.examples]} for p in found.passages],
+        "main": facts.recipe.text.extract == "main",
         "covered": found.covered,
         "mostly": found.mostly,
     }

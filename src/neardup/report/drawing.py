@@ -80,7 +80,12 @@ def similarity_chart(
     counted = histogram["counted"]
     low = histogram["bins"][0][0] if histogram["bins"] else 0.0
     high = histogram["full"] + (1 if counted else 0)
-    x = {"type": "quantitative", "title": histogram["unit"], "scale": {"domain": [low, high], "nice": False}}
+    x = {
+        "type": "quantitative",
+        "title": histogram["unit"],
+        "scale": {"domain": [low, high], "nice": False},
+        "axis": {"labelFlush": False},
+    }
     rows = [{"from": a, "to": b, "documents": n, "what": "removed"} for a, b, n in histogram["bins"] if n]
     rows += [{"from": a, "to": b, "documents": n, "what": ESTIMATED} for a, b, n in below or () if n]
     kinds = {"removed": REMOVED, ESTIMATED: KEPT}

@@ -17,6 +17,14 @@
   // A score as people write it: whole where it is counted, three digits where it is a share.
   const score = (x) => (x === null ? "–" : data.histogram.counted && x > 1 ? String(x) : x.toFixed(3));
   const hundredths = (x) => (data.histogram.counted ? String(x) : x.toFixed(2));
+  // What a document is called: by its address where it has one, and then its id beside it, smaller.
+  const called = (d) => named(d.url || d.id);
+  const id = (d) => (d.url && d.id !== d.url ? element("bdi", { class: "id" }, plain(d.id)) : null);
+  const both = (d) => [called(d), " ", id(d)];
+  const linked = (d) => [address(d.url) || named(d.id), " ", id(d)];
+  const partRead = data.part
+    ? `Texts are read from the beginnings of ${count(data.part.parts)} of ${many(data.part.of, "part")} of the input (the first, and others drawn at random): ${count(data.part.documents)} of ${many(counts.documents, "document")}. `
+    : "";
   const table = (heads, rows, className = "") =>
     element(
       "div",
@@ -67,7 +75,32 @@
         ),
       ),
     );
+    fill("next", next());
     if (data.texts) at("checks").append(element("li", {}, element("span", { class: "level look" }, "check"), element("span", {}, plain(data.texts))));
+  };
+
+  // Commands that lead on, to be copied. A folder that is not known is called OUT.
+  const next = () => {
+    const out = data.out || "OUT";
+    const commands = [
+      [`neardup audit ${out}`, "measures how many pairs were missed"],
+      [`neardup audit ${out} --label`, "shows you pairs to judge: how many removals are right"],
+      [`neardup explain ${out} ID`, "tells why a document was kept or removed"],
+    ];
+    return commands.map(([command, what]) => {
+      const code = element("code", {}, command);
+      const copy = element("button", { type: "button", "aria-label": `Copy ${command}`, on: { click: () => copied() } }, "Copy");
+      const copied = async () => {
+        getSelection().selectAllChildren(code); // for keys, where pages may not write to the clipboard
+        try {
+          await navigator.clipboard.writeText(command);
+          copy.textContent = "Copied";
+        } catch {
+          copy.textContent = "Selected";
+        }
+      };
+      return element("li", {}, code, " ", copy, element("span", { class: "note" }, ` ${what}`));
+    });
   };
 
   // ---- how much was removed
@@ -151,9 +184,9 @@
     at("similarity-caption").textContent =
       `Bars: ${many(others, "removed document")} by ${h.unit} to the kept one` +
       (h.same_tokens ? `; ${count(h.same_tokens)} more have the same tokens and are not drawn` : "") + ". " +
-      (data.thresholds.nearest ? `Pale bars: kept documents by their nearest kept one, ${drawnFrom()}. ` : "") +
+      (data.thresholds.lower.length ? (data.thresholds.nearest.length ? `Pale bars: kept documents by their nearest kept one, ${drawnFrom()}. ` : `No kept document resembles another by ${hundredths(data.thresholds.lower.at(-1)[0])} or more. `) : "") +
       (h.threshold ? `Dashed: the threshold ${h.threshold}. ` : "") +
-      (data.thresholds.same_site ? `Two pages of one host need ${data.thresholds.same_site}. ` : "") +
+      (data.thresholds.same_site ? `Two pages of one host need ${data.thresholds.same_site}${data.thresholds.nearest ? " whatever the threshold, and make no pale bars" : ""}. ` : "") +
       (data.thresholds.boilerplate ? `A passage that ${share(data.thresholds.boilerplate, 1, 0)} of a host's pages have counts a tenth. ` : "") +
       (data.run.curve && h.unit === "resemblance" && !data.thresholds.boilerplate ? "Line: the share of pairs of that resemblance that the features find, computed." : "");
     if (data.no_charts) {
@@ -192,7 +225,23 @@
         lines.push(note(`So many removed documents reach ${hundredths(step.x)} with the one kept for them. A run at this threshold may differ a little: another kept document may be near enough, or one that now stays may take others with it.`));
       } else {
         lines.push(element("p", {}, element("b", {}, `about ${count(n)} removed`), `, ${share(n, counts.documents)}: ${count(step.more)} more (${count(step.low)} to ${count(step.high)}).`, tag("estimated")));
-        lines.push(note(`${t.sample < t.kept ? `From ${many(t.sample, "kept document")} drawn at random (of ${count(t.kept)})` : `All ${many(t.kept, "kept document")}`}, looked for among all kept ones by their sketches${t.exact ? ", the pairs then measured exactly" : ""}. ${t.sample < t.kept ? "The drawing alone puts the truth into this range 19 times out of 20. " : ""}Who of two goes depends on the order, which is taken as random.`));
+        const drawn = t.sample < t.kept ? `From ${many(t.sample, "kept document")} drawn at random (of ${count(t.kept)})` : `All ${many(t.kept, "kept document")}`;
+        const how =
+          t.measured >= 1
+            ? ", the pairs then measured exactly"
+            : t.measured > 0
+              ? `; ${share(t.measured, 1)} of the pairs were then measured exactly, the others are estimates corrected by such`
+              : t.boilerplate
+                ? "; boilerplate is not discounted in that, so these are too many rather than too few"
+                : "";
+        lines.push(
+          note(
+            `${drawn}, looked for among all kept ones by their sketches${how}. ` +
+              (t.sample < t.kept ? "The drawing alone puts the truth into this range 19 times out of 20. " : "") +
+              (t.same_site ? `Two pages of one host need ${t.same_site} at any threshold. ` : "") +
+              "Who of two goes depends on the order, which is taken as random.",
+          ),
+        );
       }
       answer.replaceChildren(bar, ...lines);
       changed.hidden = step.still === undefined || here;
@@ -255,7 +304,7 @@
               element(
                 "tr",
                 {},
-                element("td", {}, element("a", { href: "#browser-title", on: { click: () => browser.open(g) } }, named(g.kept.id)), g.kept.text ? element("span", { class: "quoted clip", dir: "auto" }, g.kept.text.slice(0, 160)) : null),
+                element("td", {}, element("a", { href: "#browser-title", on: { click: () => browser.open(g) } }, called(g.kept)), id(g.kept), g.kept.text ? element("span", { class: "quoted clip", dir: "auto" }, g.kept.text.slice(0, 160)) : null),
                 element("td", { class: "number" }, count(g.size)),
                 element("td", { class: "number" }, share(g.size, counts.documents)),
               ),
@@ -300,7 +349,8 @@
             element(
               "button",
               { type: "button", "data-group": g.number, on: { click: () => open(g) } },
-              element("span", { class: "first" }, named(g.kept.id), element("span", { class: "note" }, many(g.size, "doc"), g.weakest < Infinity ? ` · ${score(g.weakest)}` : " · same")),
+              element("span", { class: "first" }, named((g.kept.url || g.kept.id).replace(/^https?:\/\//i, "")), element("span", { class: "note" }, many(g.size, "doc"), g.weakest < Infinity ? ` · ${score(g.weakest)}` : " · same")),
+              id(g.kept),
               element("span", { class: "quoted clip", dir: "auto" }, (g.kept.text || "").slice(0, 120)),
             ),
           ),
@@ -309,7 +359,7 @@
       found.textContent =
         `${many(shown.length, "group")} shown of ${count(groups.length)} here` +
         (groups.length < counts.groups ? `, a sample of ${count(counts.groups)} in all (seed ${data.seed})` : ", which are all") +
-        (limit !== null ? `; with a document below ${hundredths(limit)}` : "") + ".";
+        (limit !== null ? `; with a document below ${hundredths(limit)}` : "") + `. ${partRead}`;
       if (!shown.includes(current)) open(shown[0] || null, false);
       else mark();
     };
@@ -335,12 +385,12 @@
       if (m.measured !== "identity") facts.push(`${data.histogram.unit} ${score(m.score)} (${m.measured})`);
       if (m.in_kept !== null && m.measured !== "identity") facts.push(`${share(m.in_kept, 1)} of it is in the kept one`, `${share(m.kept_in, 1)} of the kept one is in it`);
       if (facts.length) box.append(note(facts.join(" · ")));
-      if (m.url) box.append(note(address(m.url)));
+      if (m.url && !m.diff) box.append(note(address(m.url)));
       if (m.measured === "identity") box.append(element("p", {}, "The same tokens, so nothing differs but case, punctuation or spacing."));
       else if (m.diff) {
-        box.append(diffView(m.diff, [element("span", {}, "kept ", named(group.kept.id)), element("span", {}, "removed ", named(m.id))]));
+        box.append(diffView(m.diff, [element("span", {}, "kept ", linked(group.kept)), element("span", {}, "removed ", linked(m))]));
         if (m.cut) box.append(note("The beginnings of these long documents are compared here."));
-      } else box.append(note(data.texts ? "The texts could not be read again." : "There was no room for this text on the page. neardup compare shows any two documents."));
+      } else box.append(note(data.texts ? "The texts could not be read again." : m.beyond ? "Not in the part of the input whose texts were read: neardup report with another --seed reads another part." : "There was no room for this text on the page."));
       return box;
     };
 
@@ -362,7 +412,7 @@
       const button = (by, text, name) => element("button", { type: "button", "data-turn": name, disabled: shown[place + by] === undefined, on: { click: () => turn(by) } }, text);
       const details = element("div");
       const rows = group.members.map((m) => {
-        const opener = element("button", { type: "button", "aria-expanded": "false", on: { click: () => showMember(m, opener) } }, named(m.id));
+        const opener = element("button", { type: "button", "aria-expanded": "false", on: { click: () => showMember(m, opener) } }, both(m));
         return { m, opener, row: element("tr", {}, element("td", {}, opener), element("td", {}, m.relation), element("td", { class: "number" }, numbers(m)), element("td", { class: "number less" }, count(m.tokens))) };
       });
       const showMember = (m, opener) => {
@@ -378,9 +428,8 @@
         element(
           "div",
           { class: "kept" },
-          element("p", {}, element("b", {}, "Kept: "), named(group.kept.id), element("span", { class: "note" }, `  ${many(group.kept.tokens, "token")}`)),
-          group.kept.url ? element("p", { class: "note" }, address(group.kept.url)) : null,
-          note(`Kept because it is ${plain(data.kept_because)}.`),
+          element("p", {}, element("b", {}, "Kept: "), linked(group.kept)),
+          note(`${many(group.kept.tokens, "token")}. Kept because it is ${plain(data.kept_because)}.`),
           group.kept.text === null ? null : element("div", { class: "excerpt", dir: "auto", tabindex: 0 }, group.kept.text + (group.kept.cut ? " …" : "")),
         ),
         group.size - 1 > group.members.length ? note(`${count(group.members.length)} of ${count(group.size - 1)} removed documents: the least similar, and others drawn at random.`) : null,
@@ -444,8 +493,8 @@
     }
     fill(
       "passages",
-      note(`Passages of eight words and more that many documents share, from ${many(t.sample, "document")} drawn at random (seed ${data.seed}); those that take the most room first. `,
-        t.passages.length ? `Passages like these make up ${share(t.covered, 1)} of the words, and more than half of ${share(t.mostly, 1)} of the documents. Where they matter, compare the main content (--extract main).` : ""),
+      note(`Passages of eight words and more that many documents share, from ${many(t.sample, "document")} drawn at random (seed ${data.seed}); those that take the most room first. ${partRead}`,
+        t.passages.length ? `Passages like these make up ${share(t.covered, 1)} of the words, and more than half of ${share(t.mostly, 1)} of the documents.${t.main ? "" : " Where they matter, compare the main content (--extract main)."}` : ""),
       t.passages.length
         ? folded(8, t.passages.map((p) =>
             element(
@@ -453,7 +502,8 @@
               { class: "passage" },
               element("p", {}, element("b", {}, `about ${share(p.share[0], 1)}`), ` of documents (${share(p.share[1], 1)} to ${share(p.share[2], 1)}) · ${many(p.words, "word")} · ${many(p.groups, "group")}`),
               element("div", { class: "excerpt", dir: "auto", tabindex: 0 }, p.text + (p.cut ? " …" : "")),
-              note("for example ", p.examples.map((id, i) => [i ? ", " : "", named(id)])),
+              note("For example:"),
+              element("ul", { class: "examples" }, p.examples.map((d) => element("li", {}, both(d)))),
             ),
           ), "passages")
         : element("p", {}, "No passage occurs in one document of a hundred."),
@@ -509,8 +559,8 @@
           {},
           element("h3", {}, "Steps"),
           table(
-            [["step", ""], ["seconds", "number"], ["CPU", "number"], ["documents", "number"], ["memory so far", "number"]],
-            run.steps.map((s) => element("tr", {}, element("td", {}, s.name), element("td", { class: "number" }, s.seconds.toFixed(2)), element("td", { class: "number" }, s.cpu_seconds.toFixed(2)), element("td", { class: "number" }, s.documents ? count(s.documents) : ""), element("td", { class: "number" }, size(s.peak_memory_bytes)))),
+            [["step", ""], ["seconds", "number"], ["CPU", "number"], ["documents", "number less"], ["memory", "number"]],
+            run.steps.map((s) => element("tr", {}, element("td", {}, s.name), element("td", { class: "number" }, s.seconds.toFixed(2)), element("td", { class: "number" }, s.cpu_seconds.toFixed(2)), element("td", { class: "number less" }, s.documents ? count(s.documents) : ""), element("td", { class: "number" }, size(s.peak_memory_bytes)))),
           ),
           element("h3", {}, "Inputs"),
           table([["file", ""], ["format", ""], ["size", "number"]], run.inputs.map((f) => element("tr", {}, element("td", {}, named(f.path)), element("td", {}, f.format), element("td", { class: "number" }, f.bytes ? size(f.bytes) : "")))),

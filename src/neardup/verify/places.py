@@ -8,15 +8,18 @@ from numpy.typing import NDArray
 
 from neardup.sketches.artefact import Collection, hash_ids
 
-_HOST = r"^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?(?:[wW]{3}\.)?(?P<host>[^/?#]*)"
-"""Without user information and a first part `www`. Other URLs have no host."""
+_BEFORE = r"^[a-z][a-z0-9+.-]*://(?:[^/?#@]*@)?(?:www\.)?"
+_HOST = _BEFORE + r"(?P<host>[^/?#]+)"
+_ADDRESS = _BEFORE + r"(?P<address>[^#]*)"
+"""In lower case. Scheme, user information, a first part `www` and fragments do not count: a page that is fetched by
+https today was the same page by http. What has no scheme has no host."""
 
 _NONE = -1
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where every document is from: a number per host (-1: unknown), and a hash of the URL."""
+    """Where every document is from: a number per host (-1: unknown), and a hash of the address."""
 
     hosts: NDArray[np.int32]
     pages: NDArray[np.uint64]
@@ -33,8 +36,10 @@ class Places:
             if urls.null_count == len(urls):
                 continue
             stop = start + len(urls)
-            pages[start:stop] = hash_ids(urls.fill_null(""))
-            found = pc.utf8_lower(pc.struct_field(pc.extract_regex(urls, _HOST), "host")).dictionary_encode()
+            lower = pc.utf8_lower(urls)
+            address = pc.struct_field(pc.extract_regex(lower, _ADDRESS), "address")
+            pages[start:stop] = hash_ids(address.fill_null(""))
+            found = pc.struct_field(pc.extract_regex(lower, _HOST), "host").dictionary_encode()
             names = [numbers.setdefault(name, len(numbers)) if name else _NONE for name in found.dictionary.to_pylist()]
             known = found.indices.fill_null(0).to_numpy(zero_copy_only=False)
             codes = np.array([*names, _NONE], np.int32)[known]

@@ -1,0 +1,188 @@
+"""Recipe web: main content, another rule within one site, boilerplate that counts less; and when it is the default."""
+
+import json
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import neardup
+from neardup.errors import RecipeError
+from neardup.text.extract import visible_text
+from neardup.verify import boilerplate
+from neardup.verify.places import Places
+from tests.naive import boilerplate as naive
+from tests.naive import text as naive_text
+
+NAV = "<nav>Home News Prices Jobs About Contact Imprint Privacy</nav>"
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (f"{NAV}<main>The one that the page names, whatever stands around it.</main>", "The one that the page names,"),
+        (f'{NAV}<div role="main">The one by its role, whatever stands around it.</div>', "The one by its role,"),
+        (f"{NAV}<main></main><p>{'A script would fill it, so it is not believed. ' * 3}</p>", "A script would fill it"),
+    ],
+)
+def test_main_content_is_what_the_page_calls_so(page, text):
+    shown = visible_text(f"<html><body>{page}</body></html>", main=True)
+    assert shown.strip().startswith(text)
+    assert "Imprint" not in shown
+
+
+def test_two_of_them_are_none():
+    page = (
+        f"<body>{NAV}<main>First of two elements of that name.</main><main>Second of two elements of that name.</main>"
+    )
+    shown = visible_text(page, main=True)
+    assert "First" in shown
+    assert "Second" in shown
+
+
+def test_a_page_without_any_is_compared_as_a_whole():
+    assert "Home" in visible_text(f"<body>{NAV}</body>", main=True)
+
+
+PAGES = [{"id": str(i), "html": f"<main>{f'A page of its own, number {i}. ' * 5}</main>"} for i in range(4)]
+
+
+def test_web_pages_get_it_and_texts_do_not(tmp_path):
+    def name(**given):
+        result = neardup.dedup(**given)
+        return neardup.recipes.name_of(result.recipe), result.recipe.verify.threshold
+
+    assert name(source=PAGES) == ("web", 0.65)
+    assert name(source=[{"id": "1", "text": "no page"}]) == ("default", 0.8)
+    assert name(source=PAGES, recipe="default") == ("default", 0.8)
+    (tmp_path / "a.html").write_text(PAGES[0]["html"])
+    assert name(source=tmp_path) == ("web", 0.65)
+    (tmp_path / "b.txt").write_text("a text")
+    assert name(source=tmp_path) == ("default", 0.8)
+    chosen = neardup.dedup(PAGES, threshold=0.8, extract="all").recipe
+    assert (chosen.sketch.k, chosen.sketch.s) == (20, 7)
+    assert (chosen.text.extract, chosen.verify.same_site, chosen.verify.boilerplate) == ("all", 0.85, 0.25)
+    assert neardup.dedup(PAGES, verify="sketch").recipe.verify.same_site == 0.0
+    assert neardup.pairs(PAGES).recipe == neardup.load_recipe("web")
+
+
+def test_it_says_what_it_did_and_what_it_lacks():
+    assert any("recipe web" in s for s in neardup.dedup(PAGES).said)
+    assert any("No URLs" in s for s in neardup.dedup(PAGES).said)
+    with_urls = [{**p, "url": f"https://example.org/{p['id']}"} for p in PAGES]
+    assert not any("No URLs" in s for s in neardup.dedup(with_urls).said)
+
+
+def text_of(common: int, own: int, name: str) -> str:
+    return " ".join([*(f"common{i}" for i in range(common)), *(f"{name}{i}" for i in range(own))])
+
+
+def verdicts(urls: list[str | None], common: int, own: int, **settings) -> bool:
+    rows = [{"id": str(i), "url": url, "text": text_of(common, own, "ab"[i])} for i, url in enumerate(urls)]
+    recipe = neardup.load_recipe("web").changed(**settings) if settings else "web"
+    return bool(len(neardup.pairs(pa.Table.from_pylist(rows), recipe=recipe, url_field="url").table()))
+
+
+def test_two_pages_of_one_host_need_more():
+    # 100 shared shingles of 130: resemblance 0.77
+    for urls in (
+        ["https://a.example/1", "https://b.example/1"],
+        ["https://a.example/1", "https://a.example/1"],
+        ["https://a.example/1", None],
+        [None, None],
+        ["https://a.example/1", "urn:isbn:1"],
+    ):
+        assert verdicts(urls, 104, 15), urls
+    for urls in (
+        ["https://a.example/1", "https://a.example/2"],
+        ["https://www.a.example/1", "http://A.example/2"],
+        ["https://user@a.example/1?x#y", "https://a.example/2"],
+    ):
+        assert not verdicts(urls, 104, 15), urls
+        assert verdicts(urls, 200, 10), urls
+        assert verdicts(urls, 104, 15, verify_same_site=0.0), urls
+
+
+def test_a_port_is_part_of_a_host():
+    assert verdicts(["https://a.example/1", "https://a.example:8443/2"], 104, 15)
+
+
+def site(n: int) -> list[dict]:
+    """Pages with one menu and little of their own, each also on a mirror, one in two versions."""
+    menu = " ".join(f"menu{i}" for i in range(60))
+    rows = []
+    for i in range(n):
+        own = " ".join(f"page{i}word{j}" for j in range(6 + i % 3))
+        for host in ("one.example", "two.example"):
+            rows.append({"id": f"{host}/{i}", "url": f"https://{host}/{i}", "text": f"{menu} {own}"})
+    rows.append(
+        {"id": "later", "url": "https://one.example/0", "text": f"{menu} page0word0 changed page0word2 page0word3"}
+    )
+    return rows
+
+
+@pytest.mark.parametrize("n", [9, 14])
+def test_boilerplate_by_the_definition(n, tmp_path):
+    """Every pair of the collection, against sets of tuples and fractions. With nine pages of a host there is none."""
+    rows = site(n)
+    recipe = neardup.load_recipe("web").changed(sketch_k=200, sketch_s=1)
+    sets = {r["id"]: _shingles(r["text"]) for r in rows}
+    host = {r["id"]: r["url"].split("/")[2] for r in rows}
+    url = {r["id"]: r["url"] for r in rows}
+    firsts = {frozenset(s): name for name, s in reversed(sets.items())}.values()
+    counted = [(host[r["id"]], r["url"], sets[r["id"]]) for r in rows if r["id"] in firsts]
+    less = naive.boilerplate(counted, 0.25, boilerplate.LEAST)
+    assert bool(less.get("one.example")) == (n >= 10)
+    expected = {}
+    for a, b in combinations(sets, 2):
+        value = naive.resemblance(sets[a], sets[b], [less.get(host[a], set()), less.get(host[b], set())])
+        needed = 0.85 if host[a] == host[b] and url[a] != url[b] else 0.65
+        if sets[a] == sets[b] or value >= Fraction(needed):
+            expected[a, b] = float(value) if sets[a] != sets[b] else 1.0
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    found = neardup.dedup(path, recipe=recipe, threads=2)
+    gone = {(r["id"], r["kept_id"]): r["resemblance"] for r in found.removed.to_pylist()}
+    for (a, b), value in gone.items():
+        assert expected[min(a, b, key=list(sets).index), max(a, b, key=list(sets).index)] == pytest.approx(value)
+    kept = set(found.kept["id"].to_pylist())
+    assert not [pair for pair in combinations(sorted(kept, key=list(sets).index), 2) if pair in expected]
+    assert len(gone) >= n
+
+
+def _shingles(text: str) -> set:
+    tokens = naive_text.tokens(text, "words")
+    return {tuple(tokens[i : i + 5]) for i in range(len(tokens) - 4)}
+
+
+def test_hosts_and_pages(tmp_path):
+    urls = [
+        "https://www.A.example/x",
+        "http://a.example/y",
+        None,
+        "no url",
+        "https://b.example:81/",
+        "https://a.example/y",
+    ]
+    rows = [{"id": str(i), "url": u, "text": f"text {i}"} for i, u in enumerate(urls)]
+    result = neardup.dedup(pa.Table.from_pylist(rows), url_field="url")
+    places = Places.of(result.gathered.collection)
+    assert places.hosts.tolist() == [0, 0, -1, -1, 1, 0]
+    assert places.count == 2
+    pairs = [(0, 1), (0, 4), (1, 5), (2, 3), (0, 2)]
+    assert places.neighbours(np.array(pairs)).tolist() == [True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"verify_same_site": 1.5}, "same_site = 1.5"),
+        ({"verify_boilerplate": -0.1}, "boilerplate = -0.1"),
+        ({"verify_method": "sketch"}, 'give method = "exact"'),
+    ],
+)
+def test_settings_that_make_no_sense(settings, message):
+    with pytest.raises(RecipeError, match=message):
+        neardup.load_recipe("web").changed(**settings)
