@@ -8,6 +8,8 @@ each collection is a folder in it with the documents and the labels as its READM
     debian-llvm-html                    LLVM's documentation in six releases, graded by the text of role="main"
     webis-s3-pairs                      pairs of GOV2 pages, judged by people (Fröbe et al., ECIR 2020)
 
+    debian-installation-guide, openjdk-17-doc, rust-doc   manuals with frames and menus; `manuals` makes these
+
 A pair is correct from grade 0.9 on and incorrect below 0.5 or where it is not listed; of webis-s3-pairs from 2 on and
 at 0, and pairs that are not listed are unknown.
 
@@ -87,13 +89,18 @@ class Labelled:
         if self.name.startswith("ota"):
             service, _, page = document["page"].partition("/")
             return f"https://{_slug(service)}.example/{_slug(page)}"
-        return f"https://llvm.example/{document['package']}/{document['page']}"
+        if self.name == "debian-llvm-html":
+            return f"https://llvm.example/{document['package']}/{document['page']}"
+        return f"https://{self.name}.example/{document['id']}"
 
 
 COLLECTIONS = (
     Labelled("ota-html-contrib", "docs.jsonl.xz", "pairs.tsv"),
     Labelled("ota-html-dating", "docs.jsonl.xz", "pairs.tsv"),
     Labelled("debian-llvm-html", "docs.jsonl.xz", "pairs.tsv"),
+    Labelled("debian-installation-guide", "docs.jsonl.xz", "pairs.tsv"),
+    Labelled("openjdk-17-doc", "docs.jsonl.xz", "pairs.tsv"),
+    Labelled("rust-doc", "docs.jsonl.xz", "pairs.tsv"),
     Labelled("webis-s3-pairs", "docs.jsonl.gz", "pairs.jsonl", "unknown", 2.0, 1.0),
 )
 

@@ -1,6 +1,7 @@
 """Which part of a large collection is read."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def test_a_part_is_bounded_begins_with_the_first_split_and_has_only_beginnings(f
     found = choose_part(facts)
     assert not found.whole
     starts = facts.collection.starts
-    inside = [found.documents[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    inside = [found.documents[a:b] for a, b in pairwise(starts)]
     touched = [i for i, one in enumerate(inside) if one.any()]
     doublings = int(np.log2(found.splits / part.SPLITS))
     assert 0 <= doublings <= part.DOUBLINGS
@@ -127,7 +128,7 @@ def test_nothing_else_is_read_and_the_page_says_so(facts, result, monkeypatch):
 
 
 def test_what_a_slider_tells_of_a_part_is_near_to_what_it_tells_of_all(facts, result, monkeypatch):
-    told = dict((t, more) for t, more, *_ in report_data(result)["thresholds"]["lower"])
+    told = {t: more for t, more, *_ in report_data(result)["thresholds"]["lower"]}
     monkeypatch.setattr(part, "ROOM", 1 << 30)
-    whole = dict((t, more) for t, more, *_ in report_data(result)["thresholds"]["lower"])
+    whole = {t: more for t, more, *_ in report_data(result)["thresholds"]["lower"]}
     assert all(abs(told[t] - whole[t]) <= 0.03 * len(facts) for t in whole)

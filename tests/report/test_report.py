@@ -28,9 +28,8 @@ def test_the_first_lines_say_how_every_removal_is_proven(crawled):
     assert {row["how"] for row in data["proof"]} == {"identity", "exact"}
     assert sum(row["documents"] for row in data["proof"]) == data["counts"]["removed"]
     assert any(text.startswith("Every removed document was measured") for text in levels(data, "good"))
-    assert (
-        "The search for candidates finds at least 99.1% of the pairs that reach 0.8 (computed; neardup audit measures it)."
-    ) in levels(data, "good")
+    found = "The search for candidates finds at least 99.1% of the pairs that reach 0.8 (computed; neardup audit "
+    assert found + "measures it)." in levels(data, "good")
     assert [c["level"] for c in data["checks"]] == sorted(
         (c["level"] for c in data["checks"]), key=("look", "good", "note").index
     )
@@ -118,7 +117,7 @@ def test_close_removals_are_counted_and_none_is_called_none(tmp_path):
     words = [f"w{i}" for i in range(100)]
     rows = [{"id": "a", "text": " ".join(words)}, {"id": "b", "text": " ".join([*words[:-1], "end"])}]
     assert sentence(rows) == ("good", "No removal lies within 0.05 of the threshold.")
-    rows.append({"id": "c", "text": " ".join([*words[:82], *(f"v{i}" for i in range(4))])})
+    rows.append({"id": "c", "text": " ".join([*words[:85], "one", "two"])})
     assert sentence(rows) == (
         "note",
         "1 of the removals (50.0%) lies within 0.05 of the threshold: look at some of them.",

@@ -91,11 +91,16 @@ class Facts:
 
     @cached_property
     def needed(self) -> NDArray[np.float64]:
-        """The score that each removed document had to reach: more for two pages of one host, where the recipe says."""
+        """The score that each removed document had to reach: more for two pages of one host, where the recipe says.
+
+        Documents with the same tokens are judged as one, by where the first of them is from. So one may be removed for
+        a page of its own host that it does not resemble by as much.
+        """
         needed = np.full(len(self.decision.removed), self.threshold)
         if self.stricter:
             pairs = np.stack([self.decision.removed, self.decision.kept_for], axis=1)
-            needed[self.result.gathered.places.neighbours(pairs)] = self.recipe.verify.same_site
+            more = self.recipe.verify.same_site
+            needed[self.result.gathered.places.neighbours(pairs) & (self.decision.score >= more - 1e-9)] = more
         return needed
 
     @property

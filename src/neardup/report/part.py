@@ -62,7 +62,7 @@ def choose_part(facts: Facts) -> Part:
     order = np.concatenate([filled[:1], facts.random(4).permutation(filled[1:])])
     enough = min(ENOUGH, len(facts.centres))
     for doubling in range(DOUBLINGS + 1):
-        chosen = order[: SPLITS << doubling]
+        chosen = order if cost[-1] <= ROOM << doubling else order[: SPLITS << doubling]
         part = Part(_beginnings(starts, chosen, cost, ROOM << doubling), len(chosen), len(order))
         if part.whole or int(part.groups(facts).sum()) >= enough:
             break
