@@ -2,13 +2,14 @@
 # make test    set everything up and run all checks and tests
 # make check   linters and type checker only
 # make bench   the speed benchmark, with peers in environments of their own
+# make quality how right every recipe is on labelled pages, where they are at hand
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check unit chromium plain bench clean
+.PHONY: demo test check unit chromium plain bench quality clean
 
 demo: $(READY)
 	@rm -rf build/demo
@@ -21,6 +22,10 @@ demo: $(READY)
 	@echo "== Look"
 	@$(BIN)/python examples/show_removed.py build/demo/out build/demo/sample/pages.jsonl
 	@echo
+	@echo "== How right was it? Its labels say:"
+	@$(BIN)/neardup evaluate build/demo/sample/pages.jsonl --truth build/demo/sample/truth.tsv --recipe default --recipe alg-b -q
+	@echo
+	@echo "build/demo/out/report.html      open this: what went, how sure it is, group by group"
 	@echo "build/demo/out/kept             the clean collection"
 	@echo "build/demo/out/removed.parquet  every removed document, the kept one, the measured numbers"
 	@echo "build/demo/out/run.json         what was done, with which parameters, how long each step took"
@@ -49,6 +54,9 @@ plain: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.speed
+
+quality: $(READY)
+	$(BIN)/python -m benchmarks.quality
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "neardup needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 1; }

@@ -85,8 +85,8 @@ def _measured(
                 "same_site": _scores(verdict, held, same) if same.any() else None,
                 "clean": _scores(verdict, held, ~misled),
                 "chosen_on": _scores(verdict, held, part == 0),
-                "tested_on": _scores(verdict, held, part > 0),
-                "tested_on_clean": _scores(verdict, held, (part > 0) & ~misled),
+                "tested_on": _scores(verdict, held, part == 2),
+                "tested_on_clean": _scores(verdict, held, (part == 2) & ~misled),
             }
         )
     _show(collection, rows, int((misled & (verdict == "incorrect")).sum()), len(misleading), addresses)

@@ -31,12 +31,12 @@ from neardup._version import __version__
 if TYPE_CHECKING:
     from neardup.analysis.filters import Filter as Filter
     from neardup.analysis.filters import choose_filter as choose_filter
-    from neardup.clusters.settings import ClusterSettings as ClusterSettings
-    from neardup.comparing import PairReport as PairReport
-    from neardup.comparing import compare as compare
     from neardup.audit import LabellingSession as LabellingSession
     from neardup.audit import RecallAudit as RecallAudit
     from neardup.audit import measure_recall as measure_recall
+    from neardup.clusters.settings import ClusterSettings as ClusterSettings
+    from neardup.comparing import PairReport as PairReport
+    from neardup.comparing import compare as compare
     from neardup.errors import InputError as InputError
     from neardup.errors import MissingExtra as MissingExtra
     from neardup.errors import NeardupError as NeardupError

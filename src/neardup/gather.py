@@ -4,6 +4,7 @@ sources → text → shingles → sketches
 """
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +24,7 @@ from neardup.kernels import equal as kernel
 from neardup.kernels import text as text_kernel
 from neardup.kernels import when_compiling
 from neardup.recipe import Recipe
-from neardup.recipes import Choose, name_of
+from neardup.recipes import Choose
 from neardup.sketches.artefact import Collection
 from neardup.sketches.base import Ragged, mixed
 from neardup.sources import format_of
@@ -173,14 +174,15 @@ def _chosen(recipe: Recipe | Choose, files: list[InputFile], said: list[str]) ->
         return recipe
     pages = bool(files) and all(_of_pages(f) for f in files)
     chosen = recipe(pages)
-    if pages and name_of(chosen) == "web":
+    if pages and chosen.verify.by_place:
         said.append("These are web pages: recipe web, which compares their main content. See also: --recipe default.")
     return chosen
 
 
 def _of_pages(file: InputFile) -> bool:
     """Whether its documents are web pages: the text that others extracted, as in WET files, is not."""
-    return file.fields.html or file.format == "html" or (file.format == "warc" and ".wet" not in file.name.lower())
+    extracted = re.search(r"\.wet(\.[a-z0-9]+)?$", file.name.lower())
+    return file.fields.html or file.format == "html" or (file.format == "warc" and not extracted)
 
 
 def _lacking(recipe: Recipe) -> list[str]:

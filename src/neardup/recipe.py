@@ -158,7 +158,7 @@ class Recipe:
         for name, value in settings.items():
             part, _, key = name.partition("_")
             values.setdefault(part, {})[key] = value
-        return Recipe.from_dict(values)
+        return Recipe.from_dict(values, checked="verify_threshold" not in settings)
 
     def to_toml(self) -> str:
         """As a file that people can read and edit."""

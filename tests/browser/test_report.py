@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 import neardup
 from neardup import sample
-from neardup.report import write_report
+from neardup.report import part, write_report
 from tests.browser.conftest import Watched
 
 
@@ -18,6 +18,19 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     sample.write(folder / "pages", scale=0.6)
     write_report(neardup.dedup(str(folder / "pages" / "pages.jsonl")), folder / "report.html")
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the same pages in a WARC file, whose records are named by numbers; with the part that is read cut small."""
+    folder = tmp_path_factory.mktemp("archive")
+    sample.write(folder / "pages", scale=0.4)
+    result = neardup.dedup(str(folder / "pages" / "pages.warc.gz"), work=folder / "an out" / "work")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(part, "ROOM", result.counts["text_bytes"] // 6)
+        patch.setattr(part, "ENOUGH", 5)
+        write_report(result, folder / "report.html")
     return folder / "report.html"
 
 
@@ -122,6 +135,85 @@ def test_groups_are_searched_opened_and_turned_over(any_page, report):
     expect(rows.nth(1).locator("button")).to_have_attribute("aria-current", "true")
     expect(shown).to_contain_text("Kept because it is the one that comes first in the input.")
     fine(any_page, report)
+
+
+def test_documents_are_called_by_their_address_and_found_by_both_names(any_page, archive):
+    page = opened(any_page, archive).page
+    data = data_of(any_page)
+    group = next(g for g in data["groups"] if any(m["diff"] for m in g["members"]))
+    kept, member = group["kept"], next(m for m in group["members"] if m["diff"])
+    assert kept["id"].startswith("urn:uuid:")
+    for wanted in (member["id"], member["url"]):
+        page.get_by_role("searchbox").fill(wanted)
+        row = page.locator(".list button", has_text=kept["id"]).first
+        expect(row.locator(".name")).to_have_text(kept["url"].removeprefix("https://"))
+        row.click()
+        expect(page.locator(".shown .kept a")).to_have_text(kept["url"])
+        opener = page.locator(".members button").filter(has=page.get_by_text(member["id"], exact=True))
+        expect(opener.locator(".name")).to_have_text(member["url"])
+        sizes = [
+            opener.locator(c).evaluate("(e) => parseFloat(getComputedStyle(e).fontSize)") for c in (".name", ".id")
+        ]
+        assert sizes[0] > sizes[1]
+    heads = page.locator(".diff-heads")
+    for name in (kept["url"], kept["id"], member["url"], member["id"]):
+        expect(heads).to_contain_text(name)
+    first = page.locator("#biggest tr").nth(1)
+    assert first.locator("a").text_content().startswith("http")
+    assert first.locator(".id").text_content().startswith("urn:uuid:")
+    assert page.locator(".examples .name").first.text_content().startswith("http")
+    any_page.screenshot(f"report-archive-{page.viewport_size['width']}")
+    fine(any_page, archive)
+
+
+def test_the_page_says_which_part_was_read(desktop, archive):
+    page = opened(desktop, archive).page
+    data = data_of(desktop)
+    read = f"{data['part']['documents']:,} of {data['counts']['documents']:,} documents"
+    expect(page.locator("#browser")).to_contain_text(f"Texts are read from the beginning of the input: {read}.")
+    expect(page.locator("#passages")).to_contain_text(read)
+    beyond = [(g, m) for g in data["groups"] for m in g["members"] if m["beyond"] and m["measured"] != "identity"]
+    group, member = beyond[0]
+    page.get_by_role("searchbox").fill(member["id"])
+    page.locator(".list button", has_text=group["kept"]["id"]).first.click()
+    opener = page.locator(".members button").filter(has=page.get_by_text(member["id"], exact=True))
+    if opener.get_attribute("aria-expanded") == "false":
+        opener.click()
+    expect(page.locator(".difference")).to_contain_text("Not in the part of the input whose texts were read")
+
+
+def test_the_slider_of_a_recipe_by_hosts_has_a_lower_end(desktop, archive):
+    page = opened(desktop, archive).page
+    data = data_of(desktop)["thresholds"]
+    assert data["same_site"] == 0.85
+    page.locator("#threshold").fill("0")
+    threshold, more, low, high = data["lower"][-1]
+    expect(page.locator("output")).to_have_text(f"{threshold:.2f}")
+    expect(page.locator("#threshold-answer")).to_contain_text(f"{more:,} more ({low:,} to {high:,})")
+    expect(page.locator("#threshold-answer")).to_contain_text("Two pages of one host need 0.85 at any threshold")
+
+
+def test_commands_to_go_on_with_are_copied(desktop, archive):
+    page = opened(desktop, archive).page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    out = f"'{archive.parent / 'an out'}'"
+    expect(page.locator("#next code")).to_have_text(
+        [f"neardup audit {out}", f"neardup audit {out} --label", f"neardup explain {out} ID"]
+    )
+    page.locator("#next button").first.click()
+    expect(page.locator("#next button").first).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == f"neardup audit {out}"
+    assert page.evaluate("getSelection().toString()") == f"neardup audit {out}"
+
+
+def test_no_table_is_cut_on_a_phone(phone, archive):
+    page = opened(phone, archive).page
+    page.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    wide = page.evaluate(
+        """[...document.querySelectorAll(".scroll")].filter((e) => e.scrollWidth > e.clientWidth + 1)
+             .map((e) => e.textContent.slice(0, 60))"""
+    )
+    assert wide == []
 
 
 def test_the_keyboard_walks_through_groups(desktop, report):

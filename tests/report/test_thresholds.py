@@ -211,6 +211,20 @@ def test_a_crowd_is_noticed_early(run):
     assert more > 900
 
 
+def test_a_crowd_on_one_host_makes_the_sample_smaller(site_facts, monkeypatch):
+    """Pairs of one host do not count, so there are never enough of them. What is left of the sample tells the same."""
+    monkeypatch.setattr(below, "_MET", 400)
+    few = below.find_neighbours(site_facts)
+    monkeypatch.undo()
+    all_ = below.find_neighbours(site_facts)
+    assert below._SMALLEST <= len(few.sample) < len(all_.sample)
+    assert few.kept == all_.kept
+    assert few.sample.tolist() == all_.sample[: len(few.sample)].tolist()
+    same = all_.of < len(few.sample)
+    assert few.pairs.tolist() == all_.pairs[same].tolist()
+    assert few.of.max() < len(few.sample)
+
+
 @pytest.mark.parametrize(
     ("settings", "unit", "threshold"),
     [

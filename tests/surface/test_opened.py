@@ -12,6 +12,7 @@ import neardup
 from neardup import sample
 from neardup.comparing.marked import segments
 from neardup.errors import InputError, WorkError
+from tests.surface.conftest import run
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +67,22 @@ def test_it_does_not_matter_where_one_stands(pages, tmp_path, monkeypatch):
     monkeypatch.chdir("/")
     again = neardup.Result.open(tmp_path / "out")
     assert len(again.texts([0, 1])) == 2
+
+
+def test_what_came_on_standard_input_moves_with_the_folder(pages, tmp_path):
+    with (pages / "pages.jsonl").open() as file:
+        done = run("dedup", "-", "-o", tmp_path / "out", "--no-report", "-q", stdin=file)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "out").rename(tmp_path / "moved")
+    assert len(neardup.Result.open(tmp_path / "moved").texts([0, 1])) == 2
+
+
+def test_another_extractor_is_noticed(pages, tmp_path):
+    finished(pages / "html", tmp_path)
+    plan = json.loads((tmp_path / "work/plan.json").read_text())
+    (tmp_path / "work/plan.json").write_text(json.dumps({**plan, "extractor": "resiliparse 0.0.1"}))
+    with pytest.raises(WorkError, match=r"read by resiliparse 0\.0\.1"):
+        neardup.Result.open(tmp_path)
 
 
 def test_a_run_that_is_not_verified(pages, tmp_path):
@@ -140,5 +157,6 @@ def test_segments_have_a_bounded_size():
     assert sum(len(s.first) + len(s.second) for s in found) <= 5000
     assert found[-1].kind == "passed"
     whole = segments(" ".join(words), " ".join(words), room=1000)
-    assert [s.kind for s in whole] == ["same"]
+    assert [s.kind for s in whole] == ["same", "passed"]
     assert len(whole[0].first) == 500
+    assert whole[1].tokens == 50_000

@@ -15,6 +15,7 @@ from neardup.verify import boilerplate
 from neardup.verify.places import Places
 from tests.naive import boilerplate as naive
 from tests.naive import text as naive_text
+from tests.surface.conftest import run
 
 NAV = "<nav>Home News Prices Jobs About Contact Imprint Privacy</nav>"
 
@@ -31,6 +32,19 @@ def test_main_content_is_what_the_page_calls_so(page, text):
     shown = visible_text(f"<html><body>{page}</body></html>", main=True)
     assert shown.strip().startswith(text)
     assert "Imprint" not in shown
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<noscript><main>Please enable JavaScript to see this page, thank you.</main></noscript>",
+        "<div hidden><main>Please enable JavaScript to see this page, thank you.</main></div>",
+        '<main style="color: red; DISPLAY : none">Please enable JavaScript to see this page, thank you.</main>',
+    ],
+)
+def test_what_is_hidden_is_no_main_content(hidden):
+    shown = visible_text(f"<body>{hidden}<p>{'What the page is really about is told here. ' * 5}</p></body>", main=True)
+    assert "really about" in shown
 
 
 def test_two_of_them_are_none():
@@ -64,8 +78,27 @@ def test_web_pages_get_it_and_texts_do_not(tmp_path):
     chosen = neardup.dedup(PAGES, threshold=0.8, extract="all").recipe
     assert (chosen.sketch.k, chosen.sketch.s) == (20, 7)
     assert (chosen.text.extract, chosen.verify.same_site, chosen.verify.boilerplate) == ("all", 0.85, 0.25)
-    assert neardup.dedup(PAGES, verify="sketch").recipe.verify.same_site == 0.0
+    for method in ("sketch", "none"):
+        assert name(source=PAGES, verify=method)[1] == 0.8
     assert neardup.pairs(PAGES).recipe == neardup.load_recipe("web")
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [("a.warc", "web"), ("www.wetter.example.warc", "web"), ("a.warc.wet", "default"), ("a.wet", "default")],
+)
+def test_archives_of_extracted_text_are_no_pages(tmp_path, file, expected):
+    head = ["WARC/1.0", "WARC-Type: conversion", "WARC-Record-ID: <urn:uuid:1>", "Content-Length: 9", "", "some text"]
+    (tmp_path / file).write_bytes("\r\n".join([*head, "", ""]).encode())
+    assert neardup.recipes.name_of(neardup.dedup(tmp_path / file).recipe) == expected
+
+
+def test_not_verified_pages_from_the_command(tmp_path):
+    (tmp_path / "pages.jsonl").write_text("".join(json.dumps(p) + "\n" for p in PAGES))
+    done = run("dedup", tmp_path / "pages.jsonl", "-o", tmp_path / "out", "--verify", "none", "--no-report")
+    assert done.returncode == 0, done.stderr
+    done = run("dedup", tmp_path / "pages.jsonl", "-o", tmp_path / "web", "--no-report")
+    assert "0.85 for two pages of one host" in done.stderr
 
 
 def test_it_says_what_it_did_and_what_it_lacks():
@@ -103,6 +136,25 @@ def test_two_pages_of_one_host_need_more():
         assert not verdicts(urls, 104, 15), urls
         assert verdicts(urls, 200, 10), urls
         assert verdicts(urls, 104, 15, verify_same_site=0.0), urls
+
+
+HOSTS = [
+    ("https://a.example/1", "https://a.example:443/2"),
+    ("https://a.example/1", "https://www.A.example./2"),
+    ("a.example/1", "https://a.example/2"),
+    ("//a.example/1", " https://a.example/2"),
+    ("https://münchen.example/1", "https://xn--mnchen-3ya.example/2"),
+    ("https://a.example/1", "https://a.example:8443/2"),
+    ("https://a.example/1", "http://www.a.example/1#top"),
+    ("https://a.example/1", "https://b.example/1"),
+]
+
+
+@pytest.mark.parametrize("urls", HOSTS)
+def test_dedup_and_compare_mean_the_same_host(urls):
+    texts = [text_of(104, 15, name) for name in "ab"]
+    system = next(s for s in neardup.compare(*texts, url_a=urls[0], url_b=urls[1]).systems if s.name == "web")
+    assert all(score.similar for score in system.scores) == verdicts(list(urls), 104, 15)
 
 
 def test_a_port_is_part_of_a_host():

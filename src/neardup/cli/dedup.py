@@ -1,6 +1,5 @@
 """neardup dedup INPUT… -o OUT."""
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -85,8 +84,7 @@ def command(**given: Any) -> None:
             verbose=given["verbose"],
         )
     if given["as_json"]:
-        json.dump(result.run(), sys.stdout, ensure_ascii=False, indent=1)
-        sys.stdout.write("\n")
+        sys.stdout.write((out / "run.json").read_text())
 
 
 def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:

@@ -55,7 +55,8 @@ RECIPE: tuple[Decorator, ...] = (
     click.option(
         "--extract",
         type=click.Choice(["all", "main", "web"]),
-        help="Of HTML pages: all visible text, the main content, or web terms with images.  [default: all]",
+        help="Of HTML pages: all visible text, the main content, or web terms with images.  "
+        "[default: main, or the recipe's]",
     ),
     click.option("--permutations", type=int, help="Longest sketch that may be chosen.  [default: 144]"),
     click.option("--seed", type=int, help="Of the permutations.  [default: 1]"),
@@ -107,7 +108,12 @@ def recipe_of(given: dict[str, Any], **further: Any) -> "Recipe | Choose":
         raise UsageError("--set sketch.kind: another kind of sketch is another recipe; choose it with --recipe.")
     if recipe is None:
         wanted = {name: given[name] for name in names}
-        return lambda pages: choose_recipe(**wanted, **further, pages=pages).changed(**changes)
+
+        def chosen(pages: bool) -> "Recipe":
+            found = choose_recipe(**wanted, **further, pages=pages)
+            return found.changed(**changes) if changes else found
+
+        return chosen
     if changes:
         recipe = choose_recipe(recipe).changed(**changes)
     return choose_recipe(recipe, **{name: given[name] for name in names}, **further)

@@ -179,6 +179,8 @@ def judged(recipe: Recipe) -> str:
         rule += f" and {_rule(sketcher.on_the_fly.comparison)}"
     if method == "exact":
         what = "containment" if sketcher.comparison.contained else "pair"
+        if recipe.verify.same_site > recipe.verify.threshold:
+            threshold += f", {recipe.verify.same_site:g} for two pages of one host"
         return f"{threshold} · every {what} measured exactly" + (f" · {rule}" if rule else "")
     if rule:
         return rule

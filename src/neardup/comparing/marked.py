@@ -25,7 +25,7 @@ class Segment(NamedTuple):
     first: str
     second: str
     tokens: int
-    """Of the longer side."""
+    """Of the longer side; 0 of a stretch that is cut, for the rest of it follows with all of them."""
 
 
 def segments(
@@ -34,7 +34,7 @@ def segments(
     """The texts beside each other, in order, by a diff of their tokens (Henzinger, section 3.2).
 
     Of long runs that are the same, `context` tokens stay around differences; texts without any difference are shown
-    from their beginning. A difference that is too long for the room that is left is cut.
+    from their beginning. A stretch that is too long for the room that is left is cut, and the rest of it passed.
     """
     one, other = tokens_of(first, tokens), tokens_of(second, tokens)
     shown: list[Segment] = []
@@ -46,10 +46,13 @@ def segments(
                 size += shown.pop().tokens
             shown.append(Segment("passed", "", "", size))
             continue
-        if len(left) + len(right) > room:
-            left, right = left[: room // 2], right[: room // 2]
-        room -= max(1, len(left) + len(right)) if len(left) + len(right) < room - 1 else room
-        shown.append(Segment(kind, left, right, size))
+        if len(left) + len(right) <= room:
+            room -= len(left) + len(right)
+            shown.append(Segment(kind, left, right, size))
+            continue
+        shown.append(Segment(kind, left[: room // 2], right[: room // 2], 0))
+        shown.append(Segment("passed", "", "", size))  # what is left of it
+        room = 0
     return shown
 
 

@@ -32,7 +32,7 @@ from neardup.sketches.lists import ListSettings
 from neardup.sketches.minhash import MinHashSettings
 from neardup.sketches.samples import BottomSettings, ModSettings
 from neardup.sketches.simhash import SimHashSettings
-from neardup.text.sites import host, site
+from neardup.text.sites import neighbours, site
 from neardup.verify.resemblance import Overlap, overlap
 from neardup.verify.signatures import Signatures
 
@@ -175,9 +175,8 @@ class _Pair:
     def _exactly(self, rho: float) -> Score:
         """What is measured on the sets has no error. Two pages of one host may need more."""
         verify = self.recipe.verify
-        urls = [source.url for source in self.documents.sources]
-        neighbours = urls[0] != urls[1] and host(urls[0]) is not None and host(urls[0]) == host(urls[1])
-        threshold = max(verify.threshold, verify.same_site) if neighbours else verify.threshold
+        first, second = (source.url for source in self.documents.sources)
+        threshold = max(verify.threshold, verify.same_site) if neighbours(first, second) else verify.threshold
         return Score("resemblance", rho, 1.0, threshold, self._shingled(), rho, rho, 0.0, float(rho >= threshold))
 
     def _features(self, settings: MinHashSettings | CombinedSettings | BySiteSettings) -> Score:

@@ -76,7 +76,7 @@ class Work:
             return True
         if all(s.file.format != "memory" for s in splits):  # a table in memory cannot be opened again
             with appearing(self.folder / "inputs.json") as draft:
-                draft.write_text(json.dumps(_inputs(splits)))
+                draft.write_text(json.dumps(_inputs(splits, self.folder)))
         with appearing(path) as draft:
             draft.write_text(json.dumps(mine, indent=1))
         return False
@@ -170,24 +170,43 @@ class FinishedWork(TemporaryWork):
                 f"{self._finished} was made by recipe {recipe_id} of another version of neardup, which reads it as "
                 f"{recipe.id}. Run `neardup dedup --fresh` again."
             )
-        return recipe, _splits(inputs), plan["max_document_bytes"]
+        if plan["extractor"] not in (None, extractor()):
+            raise WorkError(
+                f"{self._finished}: its pages were read by {plan['extractor']}, and {extractor() or 'nothing'} is "
+                "installed now. Install that, or run `neardup dedup --fresh` again."
+            )
+        return recipe, _splits(inputs, self._finished), plan["max_document_bytes"]
 
 
-def _inputs(splits: Sequence[Split]) -> dict[str, Any]:
+def _inputs(splits: Sequence[Split], work: Path) -> dict[str, Any]:
+    """Paths are absolute, but for what is in the work folder itself."""
+
+    def stored(path: str) -> str:
+        if "://" in path:
+            return path
+        inside = Path(path).resolve()
+        return str(inside.relative_to(work.resolve())) if work.resolve() in inside.parents else os.path.abspath(path)
+
     files = {file: number for number, file in enumerate(dict.fromkeys(s.file for s in splits))}
     return {
-        "files": [{**asdict(f), "path": f.path if "://" in f.path else os.path.abspath(f.path)} for f in files],
+        "files": [{**asdict(f), "path": stored(f.path)} for f in files],
         "splits": [[files[s.file], s.start, s.stop, s.size, s.part, s.parts] for s in splits],
     }
 
 
-def _splits(inputs: dict[str, Any]) -> list[Split]:
+def _splits(inputs: dict[str, Any], work: Path) -> list[Split]:
     """The inverse of `_inputs`."""
 
     def tuples(values: dict[str, Any]) -> dict[str, Any]:
         return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
 
-    files = [InputFile(**{**tuples(file), "fields": Fields(**tuples(file["fields"]))}) for file in inputs["files"]]
+    def placed(path: str) -> str:
+        return path if "://" in path or os.path.isabs(path) else str(work / path)
+
+    files = [
+        InputFile(**{**tuples(file), "path": placed(file["path"]), "fields": Fields(**tuples(file["fields"]))})
+        for file in inputs["files"]
+    ]
     return [Split(files[number], *rest) for number, *rest in inputs["splits"]]
 
 

@@ -116,11 +116,12 @@ def choose_recipe(
 ) -> Recipe:
     """The recipe that the user means: chosen for a threshold and a recall, or a given one with some other settings.
 
-    Where none is given it is `default`, or `web` for web pages, with the sketch that the threshold asks for.
+    Where none is given it is `default`, or `web` for web pages that are measured exactly, with the sketch that the
+    threshold asks for.
     """
     keep = keep if keep is None or isinstance(keep, str) else ",".join(keep)
     if recipe is None:
-        base = published("web" if pages else "default").recipe
+        base = published("web" if pages and verify in (None, "exact") else "default").recipe
         method = verify or base.verify.method
         chosen = Recipe.for_threshold(
             base.verify.threshold if threshold is None else threshold,
@@ -132,10 +133,8 @@ def choose_recipe(
             verify=method,
             clusters=ClusterSettings(cluster or base.clusters.method, base.clusters.keep if keep is None else keep),
         )
-        if method != "exact" or not pages:
-            return chosen
         by_place = {"verify_same_site": base.verify.same_site, "verify_boilerplate": base.verify.boilerplate}
-        return chosen.changed(**by_place)
+        return chosen.changed(**by_place) if base.verify.by_place else chosen
     given = recipe if isinstance(recipe, Recipe) else load_recipe(recipe)
     for name, value in (("recall", recall), ("permutations", permutations)):
         if value is not None:

@@ -54,6 +54,10 @@ MEASURED = 32 << 20
 _ENOUGH = 64
 """Pairs of a sampled document after which no more are looked for."""
 
+_MET, _SMALLEST = 10_000_000, 50
+"""Pairs that are looked at, about. A crowd on one host, where pairs do not count, would be looked at pair by pair: the
+sample is halved until it is small enough, or has so many."""
+
 _READ, _FIRST, _LAST = 1 << 16, 256, 4096
 """Documents that are read together, and looked through together: few at first, so that a crowd is noticed early."""
 
@@ -102,10 +106,10 @@ def find_neighbours(facts: Facts) -> Neighbours | str:
 
 def _neighbours(facts: Facts, kept: NDArray[np.int64], size: int, floor: float) -> Neighbours:
     """Of so many of these documents, among them."""
-    sample = np.sort(facts.random(1).choice(kept, size, replace=False))
+    sample = facts.random(1).choice(kept, size, replace=False)
     bands = min(facts.recipe.sketcher.samples // _WIDTH, groups_needed(floor, _SEEN, _WIDTH))
-    of, documents, estimates = _search(facts, kept, sample, bands, floor)
-    return _nearest(Neighbours(sample, len(kept), floor, of, documents, estimates, np.zeros(len(of), bool)))
+    size, of, documents, estimates = _search(facts, kept, sample, bands, floor)
+    return _nearest(Neighbours(sample[:size], len(kept), floor, of, documents, estimates, np.zeros(len(of), bool)))
 
 
 def _floor(bands: int, threshold: float) -> float | None:
@@ -117,20 +121,26 @@ def _floor(bands: int, threshold: float) -> float | None:
 
 def _search(
     facts: Facts, kept: NDArray[np.int64], sample: NDArray[np.int64], bands: int, floor: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Look through all kept documents."""
+) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Look through all kept documents. Where pairs are very many, only for the first of the sample: so many as told."""
     mine = facts.collection.matrix("samples", sample)
     minima = mine.shape[1]
     least = floor - _SURE * sqrt(floor * (1 - floor) / minima)
     found = np.zeros(len(sample), np.int64)
+    size, met, seen = len(sample), 0, 0
     active = np.arange(len(sample))
     look_up = _Bands(mine, bands)
     pieces: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
     for rows, theirs in _slices(facts, kept):
-        if (found[active] >= _ENOUGH).any():
-            active = np.flatnonzero(found < _ENOUGH)
+        if size > _SMALLEST and met > _MET * (seen / len(kept) + 0.25):
+            size, met = max(_SMALLEST, size // 2), met // 2  # as if it had been so small from the beginning
+        if (found[active] >= _ENOUGH).any() or active[-1] >= size:
+            active = np.flatnonzero(found[:size] < _ENOUGH)
             look_up = _Bands(mine[active], bands)
+        if not len(active):
+            break
         document, place = look_up.meeting(theirs)
+        met, seen = met + len(document), seen + len(rows)
         place = active[place]
         other = _apart(facts, rows[document], sample[place])
         document, place = document[other], place[other]
@@ -140,7 +150,8 @@ def _search(
         pieces.append((place[near], rows[document[near]], estimate[near]))
         found += np.bincount(place[near], minlength=len(sample))
     of, documents, estimates = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    return of, documents, estimates
+    ours = of < size
+    return size, of[ours], documents[ours], estimates[ours]
 
 
 def _apart(facts: Facts, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:

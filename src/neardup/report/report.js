@@ -22,9 +22,9 @@
   const id = (d) => (d.url && d.id !== d.url ? element("bdi", { class: "id" }, plain(d.id)) : null);
   const both = (d) => [called(d), " ", id(d)];
   const linked = (d) => [address(d.url) || named(d.id), " ", id(d)];
-  const partRead = data.part
-    ? `Texts are read from the beginnings of ${count(data.part.parts)} of ${many(data.part.of, "part")} of the input (the first, and others drawn at random): ${count(data.part.documents)} of ${many(counts.documents, "document")}. `
-    : "";
+  const whichPart = ({ parts, of }) =>
+    of === 1 ? "the beginning" : parts === of ? `the beginnings of all ${count(of)} parts` : `the beginnings of ${count(parts)} of ${count(of)} parts (the first, and others drawn at random)`;
+  const partRead = data.part ? `Texts are read from ${whichPart(data.part)} of the input: ${count(data.part.documents)} of ${many(counts.documents, "document")}. ` : "";
   const table = (heads, rows, className = "") =>
     element(
       "div",
@@ -518,7 +518,7 @@
         "hosts",
         note("Pairs of hosts: documents of the first that were removed for one on the other (or the other way round), and how many have the same path on both. Counted, not sampled."),
         table(
-          [["copy", ""], ["of", ""], ["pairs", "number"], ["same path", "number"], ["documents", "number"]],
+          [["copy", ""], ["of", ""], ["pairs", "number"], ["same path", "number"], ["documents", "number less"]],
           data.mirrors.map((m) =>
             element(
               "tr",
@@ -527,7 +527,7 @@
               element("td", {}, named(m.origin), element("span", { class: "clip" }, plain(m.example.kept || ""))),
               element("td", { class: "number" }, count(m.pairs)),
               element("td", { class: "number" }, share(m.same_path, m.pairs, 0)),
-              element("td", { class: "number" }, `${count(m.copy_documents)} / ${count(m.origin_documents)}`),
+              element("td", { class: "number less" }, `${count(m.copy_documents)} / ${count(m.origin_documents)}`),
             ),
           ),
         ),

@@ -112,12 +112,22 @@ def _text(tree: Any, *, main: bool = False) -> str:
 
 
 def _named(tree: Any) -> str | None:
-    """The markup of the one element that the page itself calls its main content."""
+    """The markup of the one element that the page itself calls its main content, among those that are shown."""
     for selector in ('[role="main"]', "main"):
-        found = tree.body.query_selector_all(selector) if tree.body else []
+        found = [e for e in (tree.body.query_selector_all(selector) if tree.body else []) if _shown(e)]
         if len(found) == 1:
             return str(found[0].html)
     return None
+
+
+def _shown(element: Any) -> bool:
+    """Whether neither it nor what it is in is hidden, as far as the markup says."""
+    while element is not None and element.tag != "body":
+        style = (element.getattr("style") or "").replace(" ", "").lower()
+        if element.tag in ("noscript", "template") or element.getattr("hidden") is not None or "display:none" in style:
+            return False
+        element = element.parent
+    return True
 
 
 def strip_markup(markup: str) -> str:

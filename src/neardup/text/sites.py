@@ -3,6 +3,8 @@
     parts       a URL in its five components (RFC 3986, appendix B); every string has them
     host        the host's name, with a port that is not the scheme's own
     site        whose page it is: by Henzinger's rule, or by the public suffix list
+    place       the host without `www`
+    neighbours  whether two URLs are two pages of one place
 
 Henzinger, "Finding Near-Duplicate Web Pages", end of section 1: the site of a page is its domain name if that has at
 most one dot, else the domain name minus what is before the first dot. The rule needs no list and takes `amazon.co.uk`
@@ -101,6 +103,24 @@ def site(url: str | None, rule: SiteRule = "henzinger") -> str | None:
         return name.partition(".")[2]
     registrable: str | None = _public_suffixes().privatesuffix(name)
     return registrable or name
+
+
+PLACE_AND_PATH = r"^(?P<host>\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?(?://)?[^/?#]*)(?P<path>[^#]*)"
+"""What tells the host, and what follows; fragments do not count. For re and for RE2."""
+
+
+def neighbours(first: str | None, second: str | None) -> bool:
+    """Whether they are two pages of one place: two addresses, whatever their schemes."""
+    if place(first) is None or place(first) != place(second):
+        return False
+    one, other = (re.match(PLACE_AND_PATH, url or "") for url in (first, second))
+    return one is None or other is None or one["path"] != other["path"]
+
+
+def place(url: str | None) -> str | None:
+    """The host without a first part `www`; None without one."""
+    name = host(url)
+    return name.removeprefix("www.") if name else None
 
 
 def _address(name: str) -> str | None:

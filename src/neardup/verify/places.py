@@ -3,16 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.sketches.artefact import Collection, hash_ids
-
-_BEFORE = r"^[a-z][a-z0-9+.-]*://(?:[^/?#@]*@)?(?:www\.)?"
-_HOST = _BEFORE + r"(?P<host>[^/?#]+)"
-_ADDRESS = _BEFORE + r"(?P<address>[^#]*)"
-"""In lower case. Scheme, user information, a first part `www` and fragments do not count: a page that is fetched by
-https today was the same page by http. What has no scheme has no host."""
+from neardup.text.sites import PLACE_AND_PATH, place
 
 _NONE = -1
 
@@ -36,15 +32,13 @@ class Places:
             if urls.null_count == len(urls):
                 continue
             stop = start + len(urls)
-            lower = pc.utf8_lower(urls)
-            address = pc.struct_field(pc.extract_regex(lower, _ADDRESS), "address")
-            pages[start:stop] = hash_ids(address.fill_null(""))
-            found = pc.struct_field(pc.extract_regex(lower, _HOST), "host").dictionary_encode()
-            names = [numbers.setdefault(name, len(numbers)) if name else _NONE for name in found.dictionary.to_pylist()]
-            known = found.indices.fill_null(0).to_numpy(zero_copy_only=False)
-            codes = np.array([*names, _NONE], np.int32)[known]
-            codes[found.indices.is_null().to_numpy(zero_copy_only=False)] = _NONE
-            hosts[start:stop] = codes
+            parts = pc.extract_regex(urls.fill_null(""), PLACE_AND_PATH)
+            found = pc.struct_field(parts, "host").dictionary_encode()
+            names = [place(name) for name in found.dictionary.to_pylist()]
+            codes = np.array([numbers.setdefault(n, len(numbers)) if n else _NONE for n in names], np.int32)
+            hosts[start:stop] = codes[found.indices.to_numpy()]
+            shown = pa.array([n or "" for n in names], pa.string()).take(found.indices)
+            pages[start:stop] = hash_ids(pc.binary_join_element_wise(shown, pc.struct_field(parts, "path"), ""))
         return cls(hosts, pages, len(numbers))
 
     def neighbours(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
