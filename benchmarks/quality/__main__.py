@@ -81,6 +81,7 @@ def _measured(
                 "addresses": addresses,
                 "recipe": result.name,
                 "pairs": result.pairs.pairs,
+                "incorrect": result.pairs.incorrect,
                 **{m: list(getattr(result.pairs, m)) for m in ("precision", "recall", "f1")},
                 "same_site": _scores(verdict, held, same) if same.any() else None,
                 "clean": _scores(verdict, held, ~misled),
@@ -126,7 +127,7 @@ def _show(collection: Labelled, rows: list[dict[str, Any]], misled: int, mislead
             f"clean: without the pairs that are one page with two texts in it ({misled:,} of those found by any recipe)"
         )
     headings = (
-        *("recipe", "precision", "recall", "F1", "same site P", "clean P", "R", "F1"),
+        *("recipe", "precision", "recall", "F1", "incorrect", "same site P", "clean P", "R", "F1"),
         *("F1 chosen on", "F1 tested on", "clean"),
     )
     print(f"{headings[0]:<12}" + "".join(f"{h:>22}" for h in headings[1:4]) + "".join(f"{h:>13}" for h in headings[4:]))
@@ -134,7 +135,12 @@ def _show(collection: Labelled, rows: list[dict[str, Any]], misled: int, mislead
         cells = [f"{v:.4f} [{low:.3f}, {high:.3f}]" for v, low, high in (row["precision"], row["recall"], row["f1"])]
         same = row["same_site"][0] if row["same_site"] else float("nan")
         more = [same, *row["clean"], row["chosen_on"][2], row["tested_on"][2], row["tested_on_clean"][2]]
-        print(f"{row['recipe']:<12}" + "".join(f"{c:>22}" for c in cells) + "".join(f"{x:>13.4f}" for x in more))
+        print(
+            f"{row['recipe']:<12}"
+            + "".join(f"{c:>22}" for c in cells)
+            + f"{row['incorrect']:>13,}"
+            + "".join(f"{x:>13.4f}" for x in more)
+        )
 
 
 def _machine() -> dict[str, str]:

@@ -42,7 +42,7 @@ class Verifier:
         self.meter = gathered.meter(possible, remember=remember)
         self.exact = recipe.verify.method == "exact"
         self.by_containment = sketcher.comparison.contained
-        self.places = gathered.places if recipe.verify.same_site > recipe.verify.threshold else None
+        self.places = gathered.places if recipe.verify.by_place else None
 
     def _rule(self, given: Rule) -> Rule:
         if self.projected is None or given.measured:

@@ -34,7 +34,6 @@ from neardup.sources.fields import choose
 from neardup.sources.stdin import spool
 from neardup.sources.table import from_object
 from neardup.text.extract import require_extractor
-from neardup.verify.boilerplate import Boilerplate, find
 from neardup.verify.measure import Meter, Shelf
 from neardup.verify.places import Places
 from neardup.verify.projected import Projected
@@ -109,19 +108,7 @@ class Gathered:
             engine.work.measured if remember else None,
             engine.threads,
             possible,
-            self._boilerplate if self.recipe.verify.boilerplate else None,
         )
-
-    def _boilerplate(self, shelf: Shelf, possible: NDArray[np.int64]) -> Boilerplate:
-        """What many pages of a site have: found once in a run, among its candidates, whoever measures afterwards."""
-        path = self.engine.work.boilerplate
-        if path.exists():
-            return Boilerplate.read(path, self.places)
-        if self.engine.work.finished:  # it had no pair to measure
-            return Boilerplate.none(self.places)
-        found = find(self.places, self.recipe.verify.boilerplate, possible, shelf.read)
-        found.write(path)
-        return found
 
     def projected(self, possible: NDArray[np.int64]) -> Projected | None:
         """What compares candidates a second time, on the fly; None where the recipe does not."""
@@ -152,8 +139,8 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
         said.append("No URLs were found, so all sites are unknown: give --url-field (url_field=), or use WARC files.")
     if recipe.verify.by_place and not any(f.fields.url or f.format == "warc" for f in files):
         said.append(
-            "No URLs were found, so pages of one site are judged like others: give --url-field (url_field=), and "
-            "templates and menus count less there."
+            "No URLs were found, so two pages of one site are judged like any others. More is asked of "
+            "them with --url-field (url_field=)."
         )
     said += _lacking(recipe)
     resumed = folder.claim(recipe, splits, rules)

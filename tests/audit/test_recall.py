@@ -3,16 +3,19 @@
 import json
 import random
 from dataclasses import replace
+from io import StringIO
 from math import sqrt
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import neardup
 from neardup import ClusterSettings, MinHashSettings, Recipe, VerifySettings
-from neardup.audit import measure_recall
+from neardup.audit import RecallAudit, measure_recall
 from neardup.audit import neighbours as search
-from neardup.audit.judging import Truth, score_ranges
+from neardup.audit.judging import Truth, digest_of, score_ranges
+from neardup.cli.audit import _show_recall
 from neardup.errors import UsageError
 from neardup.verify.signatures import Signatures
 from tests.corpus import WORDS, documents
@@ -24,7 +27,6 @@ FEW = Recipe(sketch=MinHashSettings(k=3, s=8), verify=VerifySettings("exact", 0.
 
 RECIPES = {
     **{name: {"recipe": name} for name in neardup.recipe_names()},
-    "web": {"recipe": neardup.load_recipe("web").changed(verify_boilerplate=0.0)},
     "few features": {"recipe": FEW},
     "few, longest stays": {"recipe": FEW, "keep": "longest"},
     "few, by a column": {"recipe": FEW, "keep": "prefer:source=c,a,max:score"},
@@ -38,6 +40,7 @@ RECIPES = {
     },
     "c, exact": {"recipe": "alg-c", "verify": "exact", "threshold": 0.5},
     "combined, exact": {"recipe": "combined", "verify": "exact", "threshold": 0.5},
+    "features alone, exact": {"recipe": replace(FEW, sketch=MinHashSettings(k=3, s=8, samples=False))},
 }
 
 
@@ -118,16 +121,48 @@ def test_a_census_is_the_definition(run, rows, name):
     pairs, found, stay = by_definition(result, rows)
     audit = measure_recall(result)
     assert audit.sampled == audit.texts
-    assert audit.features.of == pairs > 0
-    assert sum(r.judged for r in audit.ranges) == pairs
+    assert sum(r.judged for r in audit.ranges) == pairs > 0
+    assert len(audit.missed) <= 50
+    if audit.truth.by_features:
+        assert_not_measured(audit)
+        return
+    assert audit.features.of == pairs
     assert sum(round(r.share.of * (r.share.value or 0)) for r in audit.ranges) == found
     assert audit.missed_removals == (len(stay), len(stay), len(stay))
-    if pairs:
-        assert audit.features.value == found / pairs
+    assert audit.features.value == found / pairs
     names = {rows[i]["id"] for i in stay}
     told = {p.first for p in audit.missed if p.both_kept}
     assert told <= names | {p.first for p in audit.missed if p.why == "no key in common"}
-    assert len(audit.missed) <= 50
+
+
+def assert_not_measured(audit: RecallAudit) -> None:
+    facts = json.loads(json.dumps(audit.to_dict()))
+    assert facts["features"]["value"] is None
+    assert facts["removals"]["value"] is None
+    assert facts["missed_removals"] is None
+    assert facts["predicted"] is None
+    assert all(r["share"]["value"] is None for r in facts["ranges"])
+
+
+def test_sketches_that_see_only_pairs_with_a_common_feature_cannot_tell_what_was_missed(run, rows):
+    """The same run with samples misses half; without them it would find that it missed nothing."""
+    told = {name for name in RECIPES if Truth.of(run(rows[:2], **RECIPES[name]).recipe).by_features}
+    assert told == {"features alone, exact", "combined, exact"}
+    result = run(rows, **RECIPES["features alone, exact"])
+    audit = measure_recall(result)
+    assert_not_measured(audit)
+    assert measure_recall(run(rows, **RECIPES["few features"])).removals.value < 1
+    shown = spoken(audit)
+    assert shown.count("cannot be measured: these sketches see only pairs that share a feature") == 2
+    assert "share a feature\n" in shown
+    assert "%" not in shown.partition("measured again")[0]
+
+
+def spoken(audit: RecallAudit) -> str:
+    """What a person reads."""
+    console = Console(width=160, highlight=False, file=StringIO())
+    _show_recall(console, audit)
+    return console.file.getvalue()
 
 
 def test_the_recipes_above_do_miss(run, rows):
@@ -250,22 +285,68 @@ def test_measured_precision(run, rows):
     assert 0 < own.quantiles["0.5"] <= 1
 
 
-def test_a_run_that_discounts_boilerplate_is_judged_by_what_it_found(run):
-    """Which passages are boilerplate was found among the run's candidates; the audit asks for fewer documents."""
-    rng = random.Random(2)
-    menu = " ".join(f"menu{i}" for i in range(40))
+def pages_of_hosts() -> list[dict]:
+    """Pairs of resemblance 0.7 or so: ten on one host, ten on two, ten versions of one page; and ten of 0.9 on one."""
     rows = []
-    for i in range(40):
-        body = [f"w{i}x{j}" for j in range(60)]
-        for copy in range(2):
-            rows.append({"id": f"{i}-{copy}", "url": f"https://h{copy}.org/{i}", "text": f"{menu} {' '.join(body)}"})
-            body[rng.randrange(60)] = "changed"
-    result = run(rows, recipe="web")
-    audit = measure_recall(result, sample=10, removed=8)
-    assert audit.precision.passing.value == 1.0
-    assert audit.predicted is None
-    assert audit.features.of > 0
-    assert measure_recall(result).removals.value == 1.0
+    for kind, host, other, changed in (
+        ("one", "a", "a", 3),
+        ("two", "a", "b", 3),
+        ("version", "a", "a", 3),
+        ("near", "a", "a", 1),
+    ):
+        for i in range(10):
+            words = [f"{kind}{i}x{j}" for j in range(100)]
+            path = f"{kind}{i}"
+            rows.append({"id": f"{path}-0", "url": f"https://{host}.org/{path}", "text": " ".join(words)})
+            for at in range(changed):
+                words[10 + 20 * at] = "changed"
+            path += "" if kind == "version" else "?again"
+            rows.append({"id": f"{kind}{i}-1", "url": f"https://{other}.org/{path}", "text": " ".join(words)})
+    return rows
+
+
+def test_two_pages_of_one_host_need_more_and_values_are_true_ones(run):
+    rows = pages_of_hosts()
+    recipe = neardup.load_recipe("web").changed(sketch_k=2, sketch_s=4)
+    verify = recipe.verify
+    assert verify.threshold == 0.65
+    assert verify.same_site == 0.85
+    result = run(rows, recipe=recipe)
+    audit = measure_recall(result)
+    words = [row["text"].split() for row in rows]
+    sets = [{tuple(w[i : i + 5]) for i in range(len(w) - 4)} for w in words]
+    planted = {rows[i]["id"]: len(sets[i] & sets[i + 1]) / len(sets[i] | sets[i + 1]) for i in range(0, len(rows), 2)}
+    low, high = planted["one0-0"], planted["near0-0"]
+    assert 0.65 < low < 0.85 < high
+    assert audit.truth.same_site == 0.85
+    assert audit.features.of == 60  # both ways, and not those of kind "one"
+    expected = [20 * sum(r.low <= value < r.high for value in (low, low, high)) for r in audit.ranges]
+    assert [r.judged for r in audit.ranges] == expected
+    chance = recipe.filter.probability
+    assert audit.predicted == pytest.approx((20 * chance(low) + 10 * chance(high)) / 30)
+    assert audit.missed
+    assert not any(p.first.startswith("one") for p in audit.missed)
+    for pair in audit.missed:
+        assert pair.value == pytest.approx(planted[min(pair.first, pair.second)])
+        assert pair.chance == pytest.approx(chance(pair.value))
+    again = audit.precision
+    assert again.sampled == len(result.removed) > 0
+    assert again.passing.value == 1.0
+    assert again.quantiles["0"] >= low - 1e-9
+    assert "A pair: resemblance ≥ 0.65 (0.85 for two pages of one host), measured exactly." in spoken(audit)
+
+
+def test_to_draw_more_is_said_only_where_there_are_more(run):
+    rows = [{"id": str(i), "text": " ".join(f"w{i}x{j}" for j in range(30))} for i in range(12)]
+    result = run(rows)
+    assert "raise --sample" in spoken(measure_recall(result, sample=5))
+    assert "raise --sample" not in spoken(measure_recall(result))
+
+
+def test_an_audit_names_its_run(run, rows):
+    one, same, other = (run(rows, **RECIPES[name]) for name in ("few features", "few features", "components"))
+    assert measure_recall(one, sample=20).run == measure_recall(same, sample=30).run == digest_of(one)
+    assert digest_of(other) != digest_of(one)
 
 
 @pytest.mark.parametrize("texts", [[""], ["", ""], ["one two three four five six"], ["same words here again"] * 5])

@@ -35,6 +35,7 @@ def random_study(seed: int, *, clusters: int = 60, features: int = 6, bits: int 
         in_c=in_c,
         same_site=rng.integers(-1, 2, n).astype(np.int8),
         verdict=rng.choice(np.array([1, 1, -1, 0, 2], np.int8), n),
+        weight=np.ones(n),
         term_difference=np.where(rng.random(n) < 0.7, rng.integers(0, 300, n), -1),
         identical=identical,
         kind=[KINDS[i] for i in rng.integers(0, len(KINDS), n).tolist()],
@@ -87,6 +88,7 @@ def plain(n: int, **given: Any) -> Study:
         "in_c": np.zeros(n, bool),
         "same_site": np.full(n, -1, np.int8),
         "verdict": np.full(n, 2, np.int8),
+        "weight": np.ones(n),
         "term_difference": np.full(n, -1),
         "identical": np.zeros(n, bool),
     }

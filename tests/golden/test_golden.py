@@ -25,7 +25,7 @@ OTHERS = {
     "weight": "log", "same": 301, "different": 302, "sites": "public-suffix", "lists": 5, "repetitions": 2,
     "ordered": False, "m": 50, "n": 50, "measure": "containment", "chunk": 512, "longest": 70000, "window": 32,
     "grow": False, "hashes": 4, "per_chunk": 9, "polynomial": "0x1000000000000001b", "needed": 2,
-    "same_site": 0.9, "boilerplate": 0.5,
+    "same_site": 0.9,
 }  # fmt: skip
 EITHER = {
     ("shingles", "fingerprint"): {"mixed", "rabin"},
@@ -59,10 +59,10 @@ def test_every_setting_is_in_the_id(name):
         if key in NEEDS and set(NEEDS[key][1]) <= set(default[NEEDS[key][0]]):
             also, values = NEEDS[key]
             changed[also].update(values)
-        if key in ("same_site", "boilerplate"):
+        if key == "same_site":
             changed["verify"]["method"] = "exact"
         if key == "method" and part == "verify":
-            changed["verify"].update(same_site=0.0, boilerplate=0.0)
+            changed["verify"]["same_site"] = 0.0
         if (part, key) in EITHER:
             [other] = EITHER[part, key] - {default[part][key]}
         else:

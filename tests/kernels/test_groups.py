@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from neardup.candidates.features import bucket
 from neardup.clusters.form import form
 from neardup.clusters.settings import ClusterSettings
-from neardup.kernels import equal, overlap
+from neardup.kernels import equal
 from neardup.kernels import groups as kernel
 from neardup.sketches.base import Comparison, even
 from neardup.verify.signatures import Rule, Signatures
@@ -48,7 +48,7 @@ def test_intersections(collection):
     flat = np.array([x for s in collection for x in s] or [0], np.uint64)
     pairs = np.array([[i, j] for i in range(len(collection)) for j in range(len(collection))], np.int64)
     out = np.zeros(len(pairs), np.int64)
-    overlap.intersections(flat, starts, sizes, pairs, out)
+    kernel.intersections(flat, starts, sizes, pairs, out)
     assert out.tolist() == [len(set(collection[i]) & set(collection[j])) for i, j in pairs]
 
 

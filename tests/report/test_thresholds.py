@@ -101,17 +101,13 @@ def test_without_texts_estimates_do(facts):
 
 
 def test_pairs_beyond_the_part_are_corrected_by_those_in_it(site_facts, monkeypatch):
-    """Half of the documents are read: a quarter of the pairs. The rest lies far nearer to the truth than estimates do,
-    which know nothing of boilerplate."""
+    """Half of the documents are read: a quarter of the pairs. The rest lies near the truth."""
     facts = site_facts
     half = Part(np.arange(len(facts)) % 2 == 0, 1, 2)
     some = measured(facts, half)
     assert 0.1 < some.measured.mean() < 0.5
     truth = {t: more for t, more, *_ in below.lower(facts, measured(facts))}
     rows = {t: more for t, more, *_ in below.lower(facts, some)}
-    plain = {t: more for t, more, *_ in below.lower(facts, below.find_neighbours(facts))}
-    off = sum(abs(rows[t] - truth[t]) for t in truth)
-    assert off < 0.5 * sum(abs(plain[t] - truth[t]) for t in truth)
     assert all(abs(rows[t] - truth[t]) <= 0.05 * len(facts) for t in truth)
 
 
@@ -122,29 +118,29 @@ def site_facts(tmp_path_factory):
 
 
 def test_a_recipe_by_hosts_is_told_by_the_slider_too(site_facts):
-    """Against runs. Pages of one host need 0.85, boilerplate is discounted: by what this run found of it."""
+    """Against runs. Pages of one host need 0.85. Measured here: within 3 % of the collection below the threshold, and
+    4 % above it, where too few are told: documents that stay take others with them."""
     result = site_facts.result
     data = report_data(result)["thresholds"]
-    assert (data["measured"], data["same_site"], data["boilerplate"]) == (1.0, 0.85, 0.25)
+    assert (data["measured"], data["same_site"]) == (1.0, 0.85)
     told = {t: len(result.decision.removed) + more for t, more, *_ in data["lower"]} | dict(data["higher"])
     source = result.gathered.engine.splits[0].file.path
     for threshold in (0.55, 0.6, 0.75, 0.8, 0.9):
         again = neardup.dedup(source, recipe="web", threshold=threshold)
         assert again.recipe.verify.same_site == 0.85
-        assert abs(len(again.decision.removed) - told[threshold]) <= 0.03 * len(site_facts), threshold
+        # above, a document may be near enough to another one than the one it was measured against
+        room = 0.05 if threshold > 0.65 else 0.03
+        assert abs(len(again.decision.removed) - told[threshold]) <= room * len(site_facts), threshold
 
 
 def test_pairs_are_measured_as_the_run_does(site_facts):
-    """The same numbers as its meter's, and boilerplate makes a difference to them."""
+    """The same numbers as its meter's."""
     found, gathered = measured(site_facts), site_facts.result.gathered
     pairs = found.pairs
     assert found.measured.all()
     assert found.resemblance == pytest.approx(
         gathered.meter(np.unique(pairs), remember=False).look_up(pairs).resemblance
     )
-    meter = gathered.meter(np.unique(pairs), remember=False)
-    meter.boilerplate = None
-    assert (meter.look_up(pairs).resemblance > found.resemblance + 0.05).mean() > 0.05
 
 
 def test_two_pages_of_one_host_need_as_much_at_every_lower_threshold(site_facts):

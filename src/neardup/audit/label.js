@@ -7,11 +7,13 @@ const judge = document.querySelector("footer.judge");
 const verdictButtons = [...document.querySelectorAll("[data-verdict]")];
 
 let state = null; // what the server says
-let here = 0; // the number of the pair that is shown
-let shown = null; // that pair
+let shown = null; // the pair on screen: verdicts are about this one
+let here = 0; // the number of the pair that is wanted: another one while it is on its way
+let visit = 0; // counts the moves from pair to pair
+let leaving = false; // a label is being saved, and then another pair comes
 let blind = true;
 let sending = Promise.resolve();
-const taken = []; // for undo: [number, what was said before]
+const taken = []; // for undo: {number, before: what was said before, visit}
 const cache = new Map();
 
 const ask = async (path, body) => {
@@ -41,7 +43,14 @@ const pairOf = (number) => {
   return cache.get(number);
 };
 
-const said = (number = here) => state.labels[number];
+const said = (number = shown.number) => state.labels[number];
+
+// Whether the pair on screen is the one that is wanted. What is typed while another one comes would be about a pair that
+// nobody has seen yet, or that was done with: it counts for nothing.
+const settled = () => shown !== null && shown.number === here && !leaving;
+
+// Children as element() takes them: null is nothing, not the word.
+const fill = (node, ...children) => node.replaceChildren(...element("div", {}, ...children).childNodes);
 
 const percent = (x) => (x === null || x === undefined ? "–" : `${(100 * x).toFixed(1)}\u00a0%`);
 
@@ -60,7 +69,7 @@ const drawProgress = () => {
   at("tally").textContent =
     `${count(p.labelled)} of ${count(p.drawn)} labelled: ${count(p.correct)} correct, ${count(p.incorrect)} incorrect, ` +
     `${count(p.undecided)} undecided` + (state.labeller ? ` · ${plain(state.labeller)}` : "");
-  at("place").replaceChildren(element("span", { class: "word" }, "Pair "), `${count(here + 1)} of ${count(state.labels.length)}`);
+  fill(at("place"), element("span", { class: "word" }, "Pair "), `${count(shown.number + 1)} of ${count(state.labels.length)}`);
   at("undo").disabled = !taken.length;
   at("back").disabled = here === 0;
   at("forward").disabled = here === state.labels.length - 1;
@@ -68,7 +77,8 @@ const drawProgress = () => {
   const done = state.open === null;
   at("end").hidden = !done;
   if (done)
-    at("end").replaceChildren(
+    fill(
+      at("end"),
       element("h2", {}, "Every pair has a verdict"),
       element("p", {}, `Of the ${count(p.removed)} removals of this run, ${interval(p.low)} are correct` + (p.undecided ? ` if undecided ones are not, and ${interval(p.high)} if they are.` : ".")),
       element("p", { class: "note" }, "You can still go back and change labels. To use them: neardup audit OUT --export truth.jsonl"),
@@ -87,28 +97,35 @@ const facts = () => {
     p.resemblance === null ? one(p.measured, number(p.score)) : one(p.measured === "estimate" ? "estimated resemblance" : "resemblance", number(p.resemblance)),
     p.first_in_second === null ? null : one("removed in kept", percent(p.first_in_second)),
     p.second_in_first === null ? null : one("kept in removed", percent(p.second_in_first)),
-    one("threshold", `${state.truth.unit} ${state.truth.threshold}`),
+    one("threshold", `${state.truth.unit} ${state.truth.threshold}` + (state.truth.same_site ? `, on one host ${state.truth.same_site}` : "")),
     element("span", {}, p.sites),
-  ].filter(Boolean);
+  ];
 };
 
-const drawFacts = () => document.querySelector(".facts")?.replaceChildren(...facts());
+const drawFacts = () => {
+  const line = document.querySelector(".facts");
+  if (line) fill(line, facts());
+};
 
 const drawPair = () => {
   const who = (role, id, url) =>
     element("div", {}, element("span", { class: "role" }, role), named(id), url ? element("bdi", { class: "name note" }, plain(url)) : null);
-  const cut = shown.cut.first || shown.cut.second;
-  const parts = [
+  const { cut, left_out: left } = shown;
+  const long = [["removed", left.first], ["kept", left.second]].filter(([, bytes]) => bytes !== null);
+  fill(
+    at("pair"),
     element("div", { class: "who" }, who("Removed", shown.first, shown.first_url), who("Kept in its place", shown.second, shown.second_url)),
     element("p", { class: "facts" }, facts()),
-    diffView(shown.segments, ["in the removed one", "in the kept one"]),
-    cut ? element("p", { class: "note" }, "Long texts: only their beginnings are compared here.") : null,
+    long.length
+      ? element("p", { class: "trouble" }, `The text of the ${long.map(([role, bytes]) => `${role} document (${count(bytes)} bytes)`).join(" and the ")} is too long to be shown here, so there are no differences to look at. Judge by the documents themselves, or say undecided.`)
+      : diffView(shown.segments, ["in the removed one", "in the kept one"]),
+    cut.first || cut.second ? element("p", { class: "note" }, "Long texts: only their beginnings are compared here.") : null,
     element("div", { class: "below" }, element("button", { id: "texts", "aria-expanded": "false", on: { click: wholeTexts } }, "Whole texts", element("span", { class: "word" }, " (w)"))),
-  ];
-  at("pair").replaceChildren(...parts.filter(Boolean));
+  );
 };
 
 const wholeTexts = async () => {
+  if (!shown) return;
   const button = at("texts");
   const open = document.querySelector(".whole");
   if (open) {
@@ -116,12 +133,12 @@ const wholeTexts = async () => {
     button.setAttribute("aria-expanded", "false");
     return;
   }
-  const number = here;
+  const { number } = shown;
   try {
     const texts = await ask(`api/texts/${number}`);
-    if (number !== here || document.querySelector(".whole")) return;
+    if (number !== shown.number || document.querySelector(".whole")) return;
     const side = (role, text, length) =>
-      element("div", {}, element("h3", {}, role), quoted(text, "div"), length > text.length ? element("p", { class: "note" }, `${count(length - text.length)} more characters are not kept here.`) : null);
+      element("div", {}, element("h3", {}, role), text === null ? element("p", { class: "note" }, `${count(length)} bytes, too many to be kept here.`) : quoted(text, "div"), text !== null && length > text.length ? element("p", { class: "note" }, `${count(length - text.length)} more characters are not kept here.`) : null);
     at("pair").append(
       element("div", { class: "whole" }, side("Removed", texts.first, texts.first_length), side("Kept", texts.second, texts.second_length)),
     );
@@ -136,35 +153,47 @@ const drawJudge = () => {
   judge.hidden = false;
   for (const button of verdictButtons) button.setAttribute("aria-pressed", String(now?.verdict === button.dataset.verdict));
   at("why").hidden = !now;
+  if (document.activeElement !== at("note")) at("note").value = now?.note || "";
   if (!now) return;
-  at("reasons").replaceChildren(
-    ...state.reasons[now.verdict].map(([name, words], i) =>
-      element("button", { "data-reason": name, "aria-pressed": String(now.reason === name), on: { click: () => give({ reason: name }, true) } }, element("kbd", {}, i + 1), ` ${words}`),
+  fill(
+    at("reasons"),
+    state.reasons[now.verdict].map(([name, words], i) =>
+      element("button", { "data-reason": name, "aria-pressed": String(now.reason === name), on: { click: () => because(i) } }, element("kbd", {}, i + 1), ` ${words}`),
     ),
   );
-  if (document.activeElement !== at("note")) at("note").value = now.note || "";
+};
+
+const drawComing = () => {
+  const coming = shown !== null && !settled();
+  at("pair").setAttribute("aria-busy", String(coming));
+  judge.setAttribute("aria-busy", String(coming));
 };
 
 const draw = () => {
   drawProgress();
   drawJudge();
   drawFacts();
+  drawComing();
 };
 
 const go = async (number) => {
   if (number < 0 || number >= state.labels.length) return;
   here = number;
+  drawComing();
   try {
     const found = await pairOf(number);
     if (number !== here) return;
+    at("note").blur(); // a note that is being written is the old pair's
     shown = found;
+    visit += 1;
     trouble(null);
-    at("note").blur();
     drawPair();
     draw();
     window.scrollTo(0, 0);
     if (number + 1 < state.labels.length) pairOf(number + 1).catch(() => {});
   } catch (error) {
+    if (number === here && shown !== null) here = shown.number;
+    drawComing();
     trouble(error);
   }
 };
@@ -181,51 +210,69 @@ const onward = () => {
 
 // Labels
 
-// One after the other, in the order in which they were given.
-const send = (number, label, before, moves) => {
+// One after the other, in the order in which they were given. What is said is worked out from what was said before when
+// its turn comes (`words`; null: nothing). The promise tells whether all is well.
+const send = (number, words, { moves = false, during = visit } = {}) => {
+  leaving = leaving || moves;
   sending = sending.then(async () => {
     try {
-      state = await ask("api/labels", { pair: number, ...label });
-      // Verdict, reason and note of one pair are one step back.
-      if (before !== undefined && taken.at(-1)?.[0] !== number) taken.push([number, before]);
-      trouble(null);
-      if (moves && number === here) await onward();
-      else draw();
+      const before = said(number);
+      const label = words(before);
+      if (label && label !== before) {
+        state = await ask("api/labels", { pair: number, verdict: label.verdict, reason: label.reason, note: label.note });
+        // Verdict, reason and note that were given while a pair was on screen are one step back.
+        if (during !== null && taken.at(-1)?.visit !== during) taken.push({ number, before, visit: during });
+        trouble(null);
+      }
+      if (moves) leaving = false;
+      if (moves && label && number === here) onward();
+      draw();
+      return true;
     } catch (error) {
+      if (moves) leaving = false;
+      draw();
       trouble(error);
+      return false;
     }
   });
+  drawComing();
   return sending;
 };
 
-const give = (what, moves = false) => {
-  const before = said();
-  const now = before ?? { verdict: null, reason: null, note: "" };
-  const verdict = what.verdict ?? now.verdict;
-  if (!verdict) return undefined;
-  const same = verdict === now.verdict;
-  const label = { verdict, reason: what.reason ?? (same ? now.reason : null), note: what.note ?? now.note ?? "" };
-  return send(here, label, before, moves);
+const give = (verdict) => {
+  if (settled())
+    send(shown.number, (now) => ({ verdict, reason: now?.verdict === verdict ? now.reason : null, note: now?.note || "" }));
+};
+
+// The reason with this number, of those for the verdict; and on.
+const because = (place) => {
+  const words = (now) => {
+    const reason = now && state.reasons[now.verdict][place];
+    return reason ? { ...now, reason: reason[0] } : null;
+  };
+  if (settled()) send(shown.number, words, { moves: true });
 };
 
 const undo = async () => {
-  if (!taken.length) return;
-  const [number, before] = taken.pop();
-  const label = before ? { verdict: before.verdict, reason: before.reason, note: before.note } : { verdict: null };
-  await send(number, label, undefined, false);
-  if (number !== here) await go(number);
+  await sending;
+  const step = taken.pop();
+  if (!step) return;
+  if (!(await send(step.number, () => step.before || { verdict: null }, { during: null }))) {
+    taken.push(step);
+    draw();
+  } else if (step.number !== here) await go(step.number);
 };
 
-const noted = () => {
-  const now = said();
-  if (now && at("note").value !== (now.note || "")) return give({ note: at("note").value });
-  return sending;
+const withNote = () => {
+  const note = at("note").value;
+  return (now) => (now && note !== (now.note || "") ? { ...now, note } : now);
 };
 
-const finish = async () => {
-  const from = here;
-  await noted();
-  if (here === from) onward();
+// The note stands below the pair on screen, whatever is on its way.
+const noted = () => send(shown.number, withNote());
+
+const finish = () => {
+  if (settled()) send(shown.number, withNote(), { moves: true });
 };
 
 // Keys
@@ -243,9 +290,9 @@ const turnBlind = () => {
 };
 
 const KEYS = {
-  c: () => give({ verdict: "correct" }),
-  i: () => give({ verdict: "incorrect" }),
-  u: () => give({ verdict: "undecided" }),
+  c: () => give("correct"),
+  i: () => give("incorrect"),
+  u: () => give("undecided"),
   j: () => go(here + 1),
   k: () => go(here - 1),
   ArrowRight: () => go(here + 1),
@@ -254,8 +301,8 @@ const KEYS = {
   z: undo,
   b: turnBlind,
   w: wholeTexts,
-  o: () => !at("why").hidden && at("note").focus(),
-  Enter: () => said() && finish(),
+  o: () => settled() && !at("why").hidden && at("note").focus(),
+  Enter: finish,
   "?": help,
 };
 
@@ -271,14 +318,13 @@ document.addEventListener("keydown", (event) => {
   }
   if (event.key === "Enter" && event.target.tagName === "BUTTON") return; // it presses the button
   if (event.key === "Escape" && !at("keys").hidden) help();
-  const reasons = [...at("reasons").children];
-  const act = /^[1-9]$/.test(event.key) ? !at("why").hidden && reasons[Number(event.key) - 1] && (() => reasons[Number(event.key) - 1].click()) : KEYS[event.key];
+  const act = /^[1-9]$/.test(event.key) ? () => because(Number(event.key) - 1) : KEYS[event.key];
   if (!act) return;
   event.preventDefault();
   act();
 });
 
-for (const button of verdictButtons) button.addEventListener("click", () => give({ verdict: button.dataset.verdict }));
+for (const button of verdictButtons) button.addEventListener("click", () => give(button.dataset.verdict));
 at("note").addEventListener("change", noted);
 at("on").addEventListener("click", finish);
 at("back").addEventListener("click", () => go(here - 1));

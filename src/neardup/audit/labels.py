@@ -6,8 +6,9 @@
     labeller, time  who, and when (UTC)
 
 The last label of a pair counts; earlier ones stay in the file. A line that is cut off, because the machine went down
-while it was written, was never acknowledged: it is passed over, and goes with the next label. Several processes may
-write to one file: each holds a lock while it does.
+while it was written, was never acknowledged: it is passed over, and goes with the next label. A last line that is whole
+but for its newline is a label. Several processes may write to one file: each holds a lock while it does. The file
+alone says what was said: where it is moved away, replaced or edited, it is read again from its beginning.
 
 Verdicts and most reasons are those of Henzinger, section 3.1. Correct: pages that differ by a session id, time stamp,
 execution time, message id, visitor count, server name or URL, invisibly, or in several such ways. Incorrect: their
@@ -17,6 +18,7 @@ main items differ. Undecided: prefilled forms, a minor item, or a pair that cann
 import fcntl
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,6 +91,8 @@ class Labels:
         """Whether the file ended in a line that is cut off."""
         self._read = 0
         self._lines = 0
+        self._last = b""
+        """The line before that place, as it stands in the file: how the file is known again."""
         self._lock = Lock()
         self.refresh()
 
@@ -105,12 +109,12 @@ class Labels:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 new = not self.path.exists()
-                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+                descriptor = self._locked()
                 try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX)  # lockf's would go when _catch_up closes the file
                     self._catch_up()
-                    os.ftruncate(descriptor, self._read)
-                    _write_all(descriptor, line)
+                    if os.fstat(descriptor).st_size > self._read:  # a line that is cut off
+                        os.ftruncate(descriptor, self._read)
+                    _write_all(descriptor, b"\n" + line if self._unended else line)
                     os.fsync(descriptor)
                 finally:
                     os.close(descriptor)
@@ -121,32 +125,77 @@ class Labels:
             self._catch_up()
         return dated
 
+    def _locked(self) -> int:
+        """The file, open to append, under a lock; made where it is not there."""
+        while True:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)  # lockf's would go when _catch_up closes the file
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
+                    return descriptor
+            os.close(descriptor)  # moved away in the meantime
+
+    @property
+    def _unended(self) -> bool:
+        """Whether the last line lacks its newline."""
+        return bool(self._last) and not self._last.endswith(b"\n")
+
     def _catch_up(self) -> None:
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self._read)
-                data = file.read()
-        except FileNotFoundError:
-            return
+        data = self._new()
+        if self._unended and data:
+            self._read, self._last, data = self._read + 1, self._last + b"\n", data[1:]
         *whole, rest = data.split(b"\n")
         for line in whole:
-            self._lines += 1
-            self._take(line)
-            self._read += len(line) + 1
-        self.cut = bool(rest)
+            self._take(line, line + b"\n")
+        self.cut = not _whole(rest)
+        if rest and not self.cut:
+            self._take(rest, rest)
 
-    def _take(self, line: bytes) -> None:
+    def _new(self) -> bytes:
+        """What stands behind the last line that was taken, or all of it where that line is not in its place."""
         try:
-            label = Label(**json.loads(line))
+            with self.path.open("rb") as file:
+                file.seek(self._read - len(self._last))
+                data = file.read()
+                known = data.startswith(self._last)
+                data = data[len(self._last) :]
+                if known and not (self._unended and data and not data.startswith(b"\n")):
+                    return data
+                file.seek(0)
+                data = file.read()
+        except FileNotFoundError:
+            data = b""
+        self._read, self._lines, self._last = 0, 0, b""
+        self.history.clear()
+        self.current.clear()
+        return data
+
+    def _take(self, line: bytes, as_it_stands: bytes) -> None:
+        try:
+            label = Label(**json.loads(line)) if line.strip() else None
         except (ValueError, TypeError, UsageError) as error:
             raise InputError(
-                f"{self.path}:{self._lines}: this is no label ({error}). Mend the line, or delete it."
+                f"{self.path}:{self._lines + 1}: this is no label ({error}). Mend the line, or delete it."
             ) from error
+        self._lines += 1
+        self._read += len(as_it_stands)
+        self._last = as_it_stands
+        if label is None:
+            return
         self.history.append(label)
         pair = (label.first, label.second)
         self.current.pop(pair, None)
         if label.verdict is not None:
             self.current[pair] = label
+
+
+def _whole(line: bytes) -> bool:
+    """Whether nothing is cut off: a JSON object without its end is not JSON."""
+    with suppress(ValueError):
+        if line.strip():
+            json.loads(line)
+        return True
+    return False
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

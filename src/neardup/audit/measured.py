@@ -64,19 +64,17 @@ def draw_removed(decision: Decision, size: int, rng: np.random.Generator) -> Rem
 def measured_precision(result: Result, judge: Judge, drawn: RemovedSample, *, confidence: float) -> MeasuredPrecision:
     """Measure them."""
     recipe = result.recipe
-    contained = recipe.sketcher.comparison.contained
-    overlap = judge.exactly(drawn.pairs)
-    value = np.maximum(overlap.first_in_second, overlap.second_in_first) if contained else overlap.resemblance
+    value = judge.exactly(drawn.pairs)
     threshold = _threshold(recipe)
-    decides = judge.values(drawn.pairs, value) if recipe.verify.method == "exact" else value
-    passing = int((decides >= (threshold or 0.0)).sum())
+    passes = judge.judge(drawn.pairs, value)[1] if recipe.verify.method == "exact" else value >= (threshold or 0.0)
+    passing = int(passes.sum())
     whole = len(drawn.rows) == drawn.population
     quantiles = np.quantile(value, _QUANTILES).tolist() if len(value) else []
     return MeasuredPrecision(
         population=drawn.population,
         copies=drawn.copies,
         sampled=len(drawn.rows),
-        unit="containment" if contained else "resemblance",
+        unit="containment" if recipe.sketcher.comparison.contained else "resemblance",
         threshold=threshold,
         passing=counted(passing, len(drawn.rows) if threshold else 0, confidence=confidence, whole=whole),
         quantiles={f"{q:g}": x for q, x in zip(_QUANTILES, quantiles, strict=False)},

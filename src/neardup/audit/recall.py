@@ -17,6 +17,9 @@ before it is a miss, whatever the reason (no key in common, or a crowd).
 
 Proven: what is called a pair is one. Estimated: the shares, from the sample. The margin hides a pair at the threshold
 with a probability that is told (`miss`), where more than the sketches decide.
+
+Sketches that keep nothing but features show only pairs that share one. Where a recipe measures resemblance behind such
+sketches, what it misses cannot be seen by them, and neither question has an answer (Truth.by_features).
 """
 
 from dataclasses import asdict, dataclass
@@ -26,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.audit.intervals import NOTHING, Share, ratio, stratified
-from neardup.audit.judging import Judge, Truth, check_inputs, range_of, score_ranges, share_a_key
+from neardup.audit.judging import Judge, Truth, check_inputs, digest_of, range_of, score_ranges, share_a_key
 from neardup.audit.measured import MeasuredPrecision, draw_removed, measured_precision
 from neardup.audit.neighbours import Neighbours, margin, neighbours, told_apart
 from neardup.clusters.keep import keep_columns, keep_order, needs_ids
@@ -78,6 +81,8 @@ class RecallAudit:
     """What the sample says of a run."""
 
     truth: Truth
+    run: str
+    """Which one: what `judging.digest_of` says of the result."""
     recipe: str
     documents: int
     texts: int
@@ -97,14 +102,14 @@ class RecallAudit:
     judged: int
     """Pairs that were judged."""
     features: Share
-    """Of the true pairs, how many share a key."""
+    """Of the true pairs, how many share a key; nothing where the sketches see no other pairs (truth.by_features)."""
     predicted: float | None
     """The same by the filter's curve, for the resemblances that were found."""
     ranges: list[RangeRecall]
     removals: Share
-    """Of the texts that should go, how many are gone."""
-    missed_removals: tuple[float, float, float]
-    """How many texts of the collection should have gone and did not, and the ends of the interval."""
+    """Of the texts that should go, how many are gone; nothing where the sketches see no other pairs."""
+    missed_removals: tuple[float, float, float] | None
+    """How many texts of the collection should have gone and did not, and the ends of the interval; None like them."""
     missed: list[MissedPair]
     precision: MeasuredPrecision
     blind: int
@@ -150,11 +155,22 @@ def measure_recall(
     with steps.step("measure", sum(s.size for s in gathered.engine.splits)):
         documents = np.unique(np.concatenate([pairs.reshape(-1), again.documents]))
         judge = Judge(gathered, documents)
-        values = judge.values(pairs, near.score)
+        values, true = judge.judge(pairs, near.score)
         precision = measured_precision(result, judge, again, confidence=confidence)
     gathered.engine.work.shingles.unlink(missing_ok=True)
     return _sum_up(
-        result, judge.truth, drawn, near, pairs, values, kept, len(every) - len(texts), precision, seed, confidence
+        result,
+        judge.truth,
+        drawn,
+        near,
+        pairs,
+        values,
+        true,
+        kept,
+        len(every) - len(texts),
+        precision,
+        seed,
+        confidence,
     )
 
 
@@ -210,6 +226,7 @@ def _sum_up(
     near: Neighbours,
     pairs: NDArray[np.int64],
     values: NDArray[np.float64],
+    true: NDArray[np.bool_],
     kept: NDArray[np.bool_],
     blind: int,
     precision: MeasuredPrecision,
@@ -218,7 +235,6 @@ def _sum_up(
 ) -> RecallAudit:
     gathered = result.gathered
     recipe, sampled = gathered.recipe, drawn.texts
-    true = values >= truth.threshold
     seen = np.zeros(len(pairs), np.bool_)
     seen[true] = share_a_key(gathered, pairs[true])
     weight = np.where(true, near.stands_for, 0.0)
@@ -227,6 +243,8 @@ def _sum_up(
     standing = weight * (drawn.sizes / np.maximum(1, each))[drawn.stratum[near.query]]
 
     def share(which: NDArray[np.bool_]) -> Share:
+        if truth.by_features:
+            return NOTHING
         found = np.bincount(near.query, weight * seen * which, len(sampled)).astype(np.float64)
         of = np.bincount(near.query, weight * which, len(sampled)).astype(np.float64)
         return ratio(found, of, drawn.stratum, drawn.sizes, confidence=confidence, seed=seed)
@@ -245,9 +263,10 @@ def _sum_up(
         drawn.sizes,
         confidence=confidence,
     )
-    removals, numbers = _removals(left, drawn)
+    removals, numbers = (NOTHING, None) if truth.by_features else _removals(left, drawn)
     return RecallAudit(
         truth=truth,
+        run=digest_of(result),
         recipe=recipe.id,
         documents=len(kept),
         texts=int(drawn.sizes.sum()),
@@ -286,11 +305,9 @@ def _removals(left: Share, drawn: _Drawn) -> tuple[Share, tuple[float, float, fl
 
 
 def _chances(result: Result, truth: Truth, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """That the features find a pair, where its plain resemblance is known and they are all that is needed."""
+    """That the features find a pair, where its resemblance is known and they are all that is needed."""
     recipe = result.recipe
     if recipe.filter is None or not truth.exact or recipe.sketcher.comparison.similar is not None:
-        return None
-    if recipe.verify.by_place:  # what decides is less than the resemblance that the curve is about
         return None
     resemblances, rows = np.unique(values, return_inverse=True)
     chances = np.array([recipe.filter.probability(x) for x in resemblances.tolist()], np.float64)

@@ -244,6 +244,12 @@ async def _body(request: "Request") -> dict[str, Any]:
 
 def _pair(session: LabellingSession, number: int) -> dict[str, Any]:
     pair = asdict(session.pairs[number])
-    cut = {side: pair.pop(f"{side}_length") > len(pair.pop(f"{side}_text")) for side in ("first", "second")}
-    stratum = session.strata[pair.pop("stratum")]
-    return {"number": number, **pair, "stratum": stratum.name, "cut": cut, "segments": session.segments(number)}
+    texts = {side: (pair.pop(f"{side}_text"), pair.pop(f"{side}_length")) for side in ("first", "second")}
+    return {
+        "number": number,
+        **pair,
+        "stratum": session.strata[pair["stratum"]].name,
+        "cut": {side: text is not None and length > len(text) for side, (text, length) in texts.items()},
+        "left_out": {side: length if text is None else None for side, (text, length) in texts.items()},
+        "segments": session.segments(number),
+    }

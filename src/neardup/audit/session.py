@@ -8,15 +8,15 @@ A session that was begun goes on: pairs are drawn once, and belong to one run.
 
 import json
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup._version import __version__
 from neardup.atomic import appearing
-from neardup.audit.judging import Truth, check_inputs
+from neardup.audit.judging import Truth, check_inputs, digest_of
 from neardup.audit.labels import REASONS, Label, Labels
 from neardup.audit.precision import Precision, precision_of
 from neardup.audit.strata import Stratum, draw
@@ -28,6 +28,10 @@ from neardup.result import Result
 PAIRS = 200
 LONGEST = 50_000
 """Characters of a text that a pair carries."""
+LARGEST = 1 << 20
+"""Bytes of a text that is read for that; longer ones are left out."""
+_AT_ONCE = 32 << 20
+"""Bytes of texts that are read together, so that memory is bounded."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,11 @@ class DrawnPair:
     first_in_second: float | None
     second_in_first: float | None
     stratum: int
-    first_text: str
-    second_text: str
+    first_text: str | None
+    """None: too long to be read for this."""
+    second_text: str | None
     first_length: int
-    """In characters: more than are in the text where it was cut."""
+    """In characters: more than are in the text where it was cut. In bytes where there is none."""
     second_length: int
 
 
@@ -85,12 +90,8 @@ class LabellingSession:
         if not (folder / "pairs.jsonl").exists():
             _write_pairs(result, folder, PAIRS if pairs is None else pairs, 1 if seed is None else seed)
         session = cls(folder, labeller=labeller)
+        session.check_run(result)
         head = session.head
-        if head["run"] != _run(result):
-            raise UsageError(
-                f"{folder} holds pairs of another run (recipe {head['recipe']}). Move it away to draw new ones; its "
-                "labels are of use with `neardup evaluate` after an --export."
-            )
         asked = {"pairs": pairs, "seed": seed}
         for name, value in asked.items():
             if value is not None and value != head[name]:
@@ -99,6 +100,23 @@ class LabellingSession:
                     f"with them, or move {folder} away to draw new ones."
                 )
         return session
+
+    def of_run(self, result: Result) -> bool:
+        """Whether its pairs are removals of this run, and not of another one in the same folder."""
+        return bool(self.head["run"] == digest_of(result))
+
+    def check_run(self, result: Result) -> None:
+        """Refuse labels of another run."""
+        if not self.of_run(result):
+            raise UsageError(f"{self.folder} {self.of_another_run}")
+
+    @property
+    def of_another_run(self) -> str:
+        """What to say of it then."""
+        return (
+            f"holds pairs and labels of another run (recipe {self.head['recipe']}), which say nothing about this one. "
+            "--export them for `neardup evaluate`, and move the folder away to draw new ones."
+        )
 
     @property
     def first_open(self) -> int | None:
@@ -116,8 +134,10 @@ class LabellingSession:
         return self.labels.add(Label(pair.first, pair.second, verdict, reason, note, self.labeller))
 
     def segments(self, number: int) -> list[Segment]:
-        """Both texts with their differences, for display."""
+        """Both texts with their differences, for display; nothing where a text was left out."""
         pair = self.pairs[number]
+        if pair.first_text is None or pair.second_text is None:
+            return []
         return segments(pair.first_text, pair.second_text, tokens=self.head["tokens"])
 
     def precision(self, *, confidence: float = 0.95) -> Precision:
@@ -183,15 +203,6 @@ class LabellingSession:
         }
 
 
-def _run(result: Result) -> str:
-    """Names what was decided: the recipe, and who was removed for whom."""
-    decision = result.decision
-    digest = sha256(result.recipe.id.encode())
-    digest.update(decision.removed.astype(np.int64).tobytes())
-    digest.update(decision.kept_for.astype(np.int64).tobytes())
-    return digest.hexdigest()[:16]
-
-
 def _write_pairs(result: Result, folder: Path, pairs: int, seed: int) -> None:
     decision, collection = result.decision, result.gathered.collection
     if not len(decision.removed):
@@ -201,11 +212,11 @@ def _write_pairs(result: Result, folder: Path, pairs: int, seed: int) -> None:
     first, second = decision.removed[drawn.rows], decision.kept_for[drawn.rows]
     steps = result.gathered.engine.steps
     with steps.step("texts", sum(s.size for s in result.gathered.engine.splits)):
-        texts = result.texts(np.union1d(first, second).tolist())
+        texts = _beginnings(result, np.union1d(first, second))
     ids, urls = (collection.any_order(c, np.concatenate([first, second])).to_pylist() for c in ("id", "url"))
     head = {
         "neardup": __version__,
-        "run": _run(result),
+        "run": digest_of(result),
         "recipe": result.recipe.id,
         "pairs": pairs,
         "seed": seed,
@@ -217,7 +228,7 @@ def _write_pairs(result: Result, folder: Path, pairs: int, seed: int) -> None:
     with appearing(folder / "pairs.jsonl") as draft, draft.open("w", encoding="utf-8") as file:
         file.write(json.dumps(head) + "\n")
         for i, row in enumerate(drawn.rows.tolist()):
-            one, other = texts[int(first[i])], texts[int(second[i])]
+            (one, length), (other, other_length) = texts[int(first[i])], texts[int(second[i])]
             pair = DrawnPair(
                 first=ids[i],
                 second=ids[len(first) + i],
@@ -231,12 +242,29 @@ def _write_pairs(result: Result, folder: Path, pairs: int, seed: int) -> None:
                 first_in_second=_known(decision.removed_in_kept[row]),
                 second_in_first=_known(decision.kept_in_removed[row]),
                 stratum=int(drawn.stratum[i]),
-                first_text=one[:LONGEST],
-                second_text=other[:LONGEST],
-                first_length=len(one),
-                second_length=len(other),
+                first_text=one,
+                second_text=other,
+                first_length=length,
+                second_length=other_length,
             )
             file.write(json.dumps(asdict(pair)) + "\n")
+
+
+def _beginnings(result: Result, documents: NDArray[np.int64]) -> dict[int, tuple[str | None, int]]:
+    """The texts of documents (ascending) as a pair carries them, and how long they are.
+
+    Documents may be large. Few are read at once, and very long ones not at all: each portion reads the inputs again.
+    """
+    sizes = result.gathered.collection.numbers("bytes")[documents].astype(np.int64)
+    found: dict[int, tuple[str | None, int]] = {
+        int(document): (None, int(size)) for document, size in zip(documents, sizes, strict=True)
+    }
+    short = documents[sizes <= LARGEST]
+    portion = np.cumsum(sizes[sizes <= LARGEST]) // _AT_ONCE
+    for number in np.unique(portion):
+        texts = result.texts(short[portion == number].tolist())
+        found.update({document: (text[:LONGEST], len(text)) for document, text in texts.items()})
+    return found
 
 
 def _known(value: float) -> float | None:

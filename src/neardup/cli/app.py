@@ -2,6 +2,7 @@
 
 import sys
 from importlib import import_module
+from io import StringIO
 from typing import Any
 
 import click
@@ -62,20 +63,28 @@ def cli() -> None:
     """Find near-duplicate documents, prove it, and do something useful with it."""
 
 
+def _inert(message: str) -> str:
+    """A message as a terminal shows it and does not obey it: names in it come from files. Its lines stay."""
+    kept = "\n\u200c\u200d"  # scripts need the joiners
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in message)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors become sentences on stderr and an exit code."""
     try:
         code: Any = cli.main(arguments, prog_name="neardup", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
-        error.show()
+        shown = StringIO()
+        error.show(shown)
+        click.echo(_inert(shown.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
     except click.Abort:
         resumes = (sys.argv[1:] if arguments is None else arguments)[:1] == ["dedup"]
         click.echo("Interrupted." + (" The same command goes on where it stopped." if resumes else ""), err=True)
         sys.exit(130)
     except NeardupError as error:
-        click.echo(f"neardup: {error}", err=True)
+        click.echo(_inert(f"neardup: {error}"), err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()

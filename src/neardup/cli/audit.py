@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _OF_LABEL = ("pairs", "labeller", "port", "open_browser", "seed")
 _OF_MEASURING = ("sample", "seed")
+_OF_EXPORT = ("overwrite",)
 
 
 @click.command(no_args_is_help=True)
@@ -27,6 +28,7 @@ _OF_MEASURING = ("sample", "seed")
 @click.option(
     "--export", type=click.Path(path_type=Path), metavar="FILE", help="Write labelled pairs for `neardup evaluate`."
 )
+@click.option("--overwrite", is_flag=True, default=None, help="Let --export write over a file that is there.")
 @click.option(
     "--sample",
     type=click.IntRange(1),
@@ -77,11 +79,17 @@ def _check(given: dict[str, Any]) -> None:
     if given["label"] and len(modes) > 1:
         raise UsageError(f"{' and '.join(modes)}: one after the other.")
     used = _OF_LABEL if given["label"] else () if modes else _OF_MEASURING
-    for name in (*_OF_LABEL, *_OF_MEASURING):
-        if given[name] is not None and name not in used:
-            option = "open" if name == "open_browser" else name
-            where = "--label" if name in _OF_LABEL else "the measurement, which is made without " + " or ".join(modes)
-            raise UsageError(f"--{option} has no effect here; it belongs to {where}.")
+    if given["export"]:
+        used = (*used, *_OF_EXPORT)
+    measurement = "the measurement, which is made without " + " or ".join(modes)
+    owners = {"--label": _OF_LABEL, measurement: _OF_MEASURING, "--export": _OF_EXPORT}
+    for where, names in owners.items():
+        for name in names:
+            if given[name] is not None and name not in used:
+                option = "open" if name == "open_browser" else name
+                raise UsageError(f"--{option} has no effect here; it belongs to {where}.")
+    if given["export"] and given["export"].exists() and not given["overwrite"]:
+        raise UsageError(f"{given['export']} is there already; choose another name, or give --overwrite.")
 
 
 def _measure(out: Path, given: dict[str, Any]) -> None:
@@ -93,8 +101,9 @@ def _measure(out: Path, given: dict[str, Any]) -> None:
 
     talk = Talk(quiet=given["quiet"])
     with talk:
+        result = Result.open(out, talk)
         found = measure_recall(
-            Result.open(out, talk),
+            result,
             sample=given["sample"],
             removed=given["sample"] or SAMPLE,
             seed=1 if given["seed"] is None else given["seed"],
@@ -104,6 +113,9 @@ def _measure(out: Path, given: dict[str, Any]) -> None:
     with appearing(out / "audit" / "recall.json") as draft:
         draft.write_text(json.dumps(facts, indent=1) + "\n")
     session = LabellingSession(out / "audit") if (out / "audit" / "labels.jsonl").exists() else None
+    if session and not session.of_run(result):
+        talk.say(f"{session.folder} {session.of_another_run}")
+        session = None
     people = session.precision(confidence=given["confidence"]) if session else None
     if given["as_json"]:
         _print_json({"measured": facts, "labelled": people.to_dict() if people else None})
@@ -119,13 +131,30 @@ def _measure(out: Path, given: dict[str, Any]) -> None:
 
 def _labels_so_far(out: Path, given: dict[str, Any]) -> None:
     from neardup.audit import LabellingSession
+    from neardup.cli.show import Talk
+    from neardup.errors import InputError, WorkError
+    from neardup.result import Result
 
     session = LabellingSession(out / "audit")
-    people = session.precision(confidence=given["confidence"])
+    talk = Talk(quiet=given["quiet"])
+    ours = True
+    try:
+        result = Result.open(out)
+        ours = session.of_run(result)
+        if given["precision"] or given["as_json"]:
+            session.check_run(result)
+    except (InputError, WorkError) as error:  # what people said is of use without the run too
+        talk.say(f"Whether these are labels of the run in {out} cannot be told. {error}")
     if given["export"]:
         number = session.export(given["export"])
-        if not given["quiet"]:
-            click.echo(f"{number:,} labelled pairs in {given['export']}", err=True)
+        talk.say(f"{number:,} labelled pairs in {given['export']}")
+        if not ours:
+            talk.say(
+                f"They are of another run than the one in {out} now (recipe {session.head['recipe']}): verdicts hold, "
+                f"weights are about that one. Move {session.folder} away to draw new pairs."
+            )
+            return
+    people = session.precision(confidence=given["confidence"])
     if given["as_json"]:
         _print_json(people.to_dict())
     elif given["precision"] or not given["quiet"]:
@@ -170,30 +199,37 @@ def _show_recall(console: "Console", found: "RecallAudit") -> None:
 
     truth = found.truth
     how = "measured exactly" if truth.exact else "by the sketches"
+    more = "" if truth.same_site is None else f" ({truth.same_site:g} for two pages of one host)"
     of = "All" if found.sampled == found.texts else f"A random {found.sampled:,} of"
     console.print("[bold]What this run found and missed[/bold]")
     console.print(
         f"[dim]{of} {found.texts:,} different texts, compared with all others. A pair: {truth.unit} ≥ "
-        f"{truth.threshold:g}, {how}.[/dim]"
+        f"{truth.threshold:g}{more}, {how}.[/dim]"
     )
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")
-    missed, low, high = found.missed_removals
-    between = "" if found.sampled == found.texts else f" ({low:,.0f} to {high:,.0f})"
-    table.add_row(
-        "removals", _share(found.removals), f"of the texts that should go are gone; {missed:,.0f}{between} left"
-    )
-    table.add_row(
-        "pairs", _share(found.features),
-        "of the true pairs share a feature" + (f"; {found.predicted:.1%} predicted" if found.predicted else ""),
-    )  # fmt: skip
+    if found.missed_removals is None:
+        why = "cannot be measured: these sketches see only pairs that share a feature"
+        table.add_row("removals", "–", why)
+        table.add_row("pairs", "–", why)
+    else:
+        missed, low, high = found.missed_removals
+        between = "" if found.sampled == found.texts else f" ({low:,.0f} to {high:,.0f})"
+        table.add_row(
+            "removals", _share(found.removals), f"of the texts that should go are gone; {missed:,.0f}{between} left"
+        )
+        table.add_row(
+            "pairs", _share(found.features),
+            "of the true pairs share a feature" + (f"; {found.predicted:.1%} predicted" if found.predicted else ""),
+        )  # fmt: skip
     precision = found.precision
     if precision.threshold is not None and precision.sampled:
         table.add_row(
             "measured again", _share(precision.passing),
-            f"of {precision.sampled:,} removed documents: {precision.unit} ≥ {precision.threshold:g} with the kept one",
+            f"of {precision.sampled:,} removed documents: {precision.unit} ≥ {precision.threshold:g}{more} with the "
+            "kept one",
         )  # fmt: skip
     elif precision.sampled:
         q = precision.quantiles
@@ -219,7 +255,8 @@ def _show_ranges(console: "Console", found: "RecallAudit") -> None:
     from rich.table import Table
 
     if not any(r.judged for r in found.ranges):
-        console.print("\nNo pair of the sample is one, so there is nothing to miss; raise --sample to be surer.")
+        more = "" if found.sampled == found.texts else "; raise --sample to be surer"
+        console.print(f"\nNo pair of the sample is one, so there is nothing to miss{more}.")
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in (found.truth.unit, "pairs", "share a feature", "predicted"):

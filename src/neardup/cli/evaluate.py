@@ -51,6 +51,11 @@ if TYPE_CHECKING:
     "--papers/--no-papers", default=True, show_default=True, help="Make the papers' tables and figures in OUT."
 )
 @click.option(
+    "--lists",
+    metavar="FILE",
+    help="Ranked results of queries, for the papers' figures in OUT: a table with query, id and perhaps rank.",
+)
+@click.option(
     "--sample",
     type=click.IntRange(1),
     default=2000,
@@ -95,6 +100,8 @@ def command(**given: Any) -> None:
     _check(given["inputs"], out)
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
     further = bool(out) or given["as_json"]
+    if given["lists"] and not further:
+        raise UsageError("--lists is for the papers' figures: name a folder for them with -o OUT, or take --json.")
     with talk:
         evaluation = evaluate(
             [Given(i) for i in given["inputs"]],
@@ -107,6 +114,7 @@ def command(**given: Any) -> None:
             incorrect_below=given["incorrect_below"],
             splits=given["splits"] or further,
             papers=given["papers"] and further,
+            lists=given["lists"],
             sample=given["sample"],
             level=given["level"],
             seed=given["seed"],
@@ -118,7 +126,7 @@ def command(**given: Any) -> None:
         if out:
             evaluation.write(out)
     if given["as_json"]:
-        click.echo(json.dumps(evaluation.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
+        click.echo(_inert(json.dumps(evaluation.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)))
     else:
         _show(evaluation, splits=given["splits"])
     if not given["quiet"]:
@@ -138,8 +146,11 @@ def _check(inputs: tuple[str, ...], out: str | None) -> None:
             raise UsageError(f"--output {out} lies in the input {name}; choose another place.")
     if target.exists() and not target.is_dir():
         raise UsageError(f"--output {out} is a file; name a folder.")
-    if target.is_dir() and any(target.iterdir()) and not (target / "evaluation.json").exists():
-        raise UsageError(f"--output {out} holds other files; choose another folder, or empty it.")
+    if target.is_dir() and any(target.iterdir()):
+        from neardup.evaluating.write import is_ours
+
+        if not is_ours(target):
+            raise UsageError(f"--output {out} holds other files; choose another folder, or empty it.")
 
 
 def _role(text: str) -> tuple[str, str]:
@@ -193,6 +204,17 @@ def _print(console: Any, table: "Table", title: str) -> None:
 def _plain(cell: str) -> str:
     """What a truth's column holds may not steer the terminal."""
     return "".join(c if c.isprintable() else "�" for c in cell)
+
+
+def _inert(made: str) -> str:
+    """JSON with what may steer a terminal as escapes: control characters (C1 too) and marks of direction.
+
+    They stand in strings alone, so it is the same data.
+    """
+    return "\n".join(
+        line if line.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
+        for line in made.split("\n")
+    )
 
 
 def _tell(evaluation: "Evaluation", out: str | None) -> None:

@@ -179,7 +179,7 @@ def judged(recipe: Recipe) -> str:
         rule += f" and {_rule(sketcher.on_the_fly.comparison)}"
     if method == "exact":
         what = "containment" if sketcher.comparison.contained else "pair"
-        if recipe.verify.same_site > recipe.verify.threshold:
+        if recipe.verify.by_place:
             threshold += f", {recipe.verify.same_site:g} for two pages of one host"
         return f"{threshold} · every {what} measured exactly" + (f" · {rule}" if rule else "")
     if rule:

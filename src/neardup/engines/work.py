@@ -5,7 +5,6 @@ inputs.json          the inputs and splits in full, so that a finished run can b
 stdin-….jsonl          what came on standard input
 sketches/00000.arrow the sketches of split 0, …
 measured.arrow       the pairs measured so far
-boilerplate.arrow    the shingles that many pages of a site have, where the recipe discounts them
 decision.arrow       what was decided about every document
 shingles.u64         the shingle sets of documents that are being measured; not needed afterwards
 """
@@ -48,9 +47,6 @@ _OPTIONS = {
 
 class Work:
     """A work folder that belongs to one recipe over one set of inputs."""
-
-    finished = False
-    """Whether the run is over, and nothing is to be added to it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -102,11 +98,6 @@ class Work:
         return self.folder / "measured.arrow"
 
     @property
-    def boilerplate(self) -> Path:
-        """What many pages of a site have."""
-        return self.folder / "boilerplate.arrow"
-
-    @property
     def decision(self) -> Path:
         """What was decided."""
         return self.folder / "decision.arrow"
@@ -128,8 +119,6 @@ class TemporaryWork(Work):
 class FinishedWork(TemporaryWork):
     """The work folder of a finished run, to be read. What is made on the way goes to a temporary one."""
 
-    finished = True
-
     def __init__(self, finished: Path) -> None:
         super().__init__()
         self._finished = finished
@@ -137,11 +126,6 @@ class FinishedWork(TemporaryWork):
     def sketches(self, split: int) -> Path:
         """Those of the run."""
         return self._finished / "sketches" / f"{split:05d}.arrow"
-
-    @property
-    def boilerplate(self) -> Path:
-        """The run's."""
-        return self._finished / "boilerplate.arrow"
 
     @property
     def decision(self) -> Path:

@@ -10,7 +10,8 @@ differences           figures 2, 4  pairs for each term difference
 difference_figures    section 3.4.3 their averages side by side
 large_differences     table 8       verdicts on pairs with a term difference above 200
 
-A share's denominator is hers: all judged pairs, the undecided ones too. Its interval counts with clusters (`shares`).
+A share's denominator is hers: all judged pairs, the undecided ones too, by the truth's weights; of tables 1, 9 and 10
+and of term differences, all pairs that were returned. Its interval counts with clusters (`shares`).
 """
 
 from collections import Counter
@@ -24,6 +25,7 @@ from neardup.comparing.documents import inert
 from neardup.evaluating import figures, powerlaw
 from neardup.evaluating.exhibit import Exhibit, Row, Value, empty
 from neardup.evaluating.forest import components
+from neardup.evaluating.intervals import LEVEL
 from neardup.evaluating.shares import Shares
 from neardup.evaluating.study import (
     CORRECT,
@@ -38,6 +40,9 @@ from neardup.evaluating.study import (
 
 LARGE = 200
 """The term difference up to which she draws, and above which she looks at every pair."""
+
+FORMS = ("form", "forms", "prefilled form", "prefilled forms", "prefilled, erasable form")
+"""Reasons of undecided pairs that differ in prefilled, erasable values; an audit writes the first."""
 
 NO_LABELS = "No pair of this algorithm is labelled, so nothing is known of its precision: give labelled pairs."
 NO_PAIRS = "The algorithm returned no pair."
@@ -66,9 +71,9 @@ class Algorithm:
         return judged
 
 
-def algorithms(study: Study) -> tuple[Algorithm, Algorithm]:
+def algorithms(study: Study, *, level: float = LEVEL, seed: int = 1) -> tuple[Algorithm, Algorithm]:
     """B and C; the components are those of all pairs of the study."""
-    shares = Shares(component_of(study))
+    shares = Shares(component_of(study), study.weight, level=level, seed=seed)
     return Algorithm("B", study, study.in_b, shares), Algorithm("C", study, study.in_c, shares)
 
 
@@ -178,6 +183,10 @@ def verdicts(algorithm: Algorithm) -> Exhibit:
             for low, high in reversed(c_ranges(study.bits, study.least_c))
         ]
     rows = [verdict_row(algorithm.shares, study, name, algorithm.judged & mask) for name, mask in groups]
+    if study.reason is not None:  # her parenthesis
+        forms = (study.verdict == UNDECIDED) & np.array([r.lower() in FORMS for r in study.reason], bool)
+        for row, (_, mask) in zip(rows, groups, strict=True):
+            row |= algorithm.shares.judged(forms, algorithm.judged & mask).cells("forms")
     rows = [row for row in rows if row["pairs"]]
     known = study.same_site[algorithm.returned]
     note = "" if (known != -1).any() else "No URLs are known, so pairs are not told apart by site."
@@ -196,7 +205,7 @@ def verdict_row(shares: Shares, study: Study, name: str, judged: Mask) -> dict[s
     """The three shares of these judged pairs, each with its interval."""
     row: dict[str, Value] = {"pairs of": name, "pairs": int(judged.sum())}
     for verdict, code in (("correct", CORRECT), ("incorrect", INCORRECT), ("undecided", UNDECIDED)):
-        row |= shares.of(study.verdict == code, judged).cells(verdict)
+        row |= shares.judged(study.verdict == code, judged).cells(verdict)
     return row
 
 
@@ -230,7 +239,9 @@ def differences(algorithm: Algorithm) -> Exhibit:
         {"term difference": d, "pairs": n} for d, n in zip(values.tolist(), counts.tolist(), strict=True)
     ]  # fmt: skip
     large = int((measured > LARGE).sum())
-    said = f"{len(measured):,} of {int(algorithm.returned.sum()):,} pairs measured. " + _difference_sentence(measured)
+    returned = int(algorithm.returned.sum())
+    how = ", labelled ones first, the others at random" if len(measured) < returned else ""
+    said = f"{len(measured):,} of {returned:,} pairs measured{how}. " + _difference_sentence(measured)
     return Exhibit(
         key=key,
         title=title,
@@ -273,9 +284,12 @@ def large_differences(pair: Sequence[Algorithm]) -> Exhibit:
         return empty("table-8", title, source, why)
     rows: list[Row] = []
     for name, code in (("incorrect", INCORRECT), ("undecided", UNDECIDED), ("correct", CORRECT)):
-        found = {f"Alg. {a.letter}": int((of[a.letter] & (a.study.verdict == code)).sum()) for a in pair}
-        rows.append({"verdict": name, **found})
-    return Exhibit(key="table-8", title=title, source=source, rows=rows, caption="Pairs of the sample, counted.")
+        row: dict[str, Value] = {"verdict": name}
+        for a in pair:
+            share = a.shares.judged(a.study.verdict == code, of[a.letter])
+            row |= {f"Alg. {a.letter}": share.hits, **share.cells(f"share {a.letter}")}
+        rows.append(row)
+    return Exhibit(key="table-8", title=title, source=source, rows=rows, caption="Pairs of the sample.")
 
 
 def c_ranges(bits: int, least: int) -> list[tuple[int, int]]:
@@ -318,7 +332,7 @@ def _counted(
     for word, _ in sorted(all_pairs.items(), key=lambda item: (-item[1], item[0])):
         hits = np.zeros(len(algorithm.study), bool)
         hits[[i for i in places if words[i] == word]] = True
-        every, here = algorithm.shares.of(hits, among), algorithm.shares.of(hits, among & same)
+        every, here = algorithm.shares.judged(hits, among), algorithm.shares.judged(hits, among & same)
         row: dict[str, Value] = {name: inert(word), "pairs": all_pairs[word], **every.cells("share")}
         rows.append({**row, "same site": on_site[word], **here.cells("share on the same site")})
     left = int(chosen.sum()) - len(places)
@@ -373,7 +387,8 @@ def _signed(value: float) -> str:
 
 def _judged_caption(algorithm: Algorithm) -> str:
     judged, returned = int(algorithm.judged.sum()), int(algorithm.returned.sum())
-    return f"{judged:,} of {returned:,} returned pairs are judged. Undecided pairs are part of every denominator."
+    said = f"{judged:,} of {returned:,} returned pairs are judged. Undecided pairs are part of every denominator."
+    return said + ("" if algorithm.study.reason is None else " Forms: undecided for prefilled, erasable values.")
 
 
 def _percent(value: Value) -> str:

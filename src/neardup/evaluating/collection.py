@@ -6,8 +6,9 @@
     judge           placed truth and found pairs → Judged
     members_of      the documents of pairs
     similarities    the scores of any pairs by the sketches of a recipe, whoever found them
+    numbers_of      ids → document numbers
 
-Memory: 8 bytes per pair and recipe while they are collected, then one row per different pair.
+Memory: 17 bytes per found pair and recipe (pair, score, whether it is one of copies), then one row per different pair.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,9 +24,11 @@ from numpy.typing import NDArray
 from neardup.decide import decide
 from neardup.errors import InputError
 from neardup.evaluating.forest import components
+from neardup.evaluating.labels import trimmed
 from neardup.evaluating.measures import Judged
 from neardup.evaluating.study import CORRECT, INCORRECT, UNLABELLED
 from neardup.evaluating.truth import Truth, Unlisted
+from neardup.evidence import Evidence
 from neardup.gather import Gathered
 from neardup.pairing import Pairs
 from neardup.verify.signatures import Signatures
@@ -62,25 +65,28 @@ def _whole(values: pa.ChunkedArray) -> pa.Array:
     return joined
 
 
-def find(gathered: Gathered, ids: pa.Array, *, most: int, groups: bool = True) -> Found:
+class _Numbered(Pairs):
+    """Pairs by document numbers: ids need not be unique, and looking them up again would take longer than finding."""
+
+    def _batch(self, documents: Ints, copies: NDArray[np.bool_], evidence: Evidence) -> pa.RecordBatch:
+        score = np.full(len(copies), float(evidence.full))
+        score[~copies] = evidence.score
+        pairs = coded(documents[:, 0].astype(np.int64), documents[:, 1].astype(np.int64), self.documents)
+        return pa.RecordBatch.from_pydict({"pair": pairs, "identical": copies, "score": score})
+
+
+def find(gathered: Gathered, *, most: int, groups: bool = True) -> Found:
     """All pairs and the groups of a sketched collection."""
-    n = len(ids)
-    looking = Pairs(gathered, most)
-    pieces: list[Ints] = []
-    copies: list[NDArray[np.bool_]] = []
-    scores: list[NDArray[np.float64]] = []
-    for batch in looking:
-        first, second = (_numbers(batch.column(name), ids) for name in ("first", "second"))
-        two = first != second  # an id that occurs twice names the first document that has it
-        pieces.append(coded(first[two], second[two], n))
-        copies.append(np.asarray(pc.equal(batch.column("measured"), "identity"))[two])
-        scores.append(batch.column("score").to_numpy()[two])
-    pairs = np.concatenate([np.empty(0, np.int64), *pieces])
-    pairs, order = np.unique(pairs, return_index=True)
-    identical = np.concatenate([np.empty(0, bool), *copies])[order]
-    score = np.concatenate([np.empty(0), *scores])[order]
-    group = _groups(gathered) if groups else np.arange(n)
-    return Found(pairs, identical, score, group, looking.cut_short, looking.left_out)
+    looking = _Numbered(gathered, most)
+    nothing = pa.RecordBatch.from_pydict({"pair": np.empty(0, np.int64), "identical": np.empty(0, bool), "score": []})
+    batches = [*looking] or [nothing]
+    pairs, identical, score = (
+        np.concatenate([batch.column(name).to_numpy(zero_copy_only=False) for batch in batches])
+        for name in ("pair", "identical", "score")
+    )
+    order = np.argsort(pairs)
+    group = _groups(gathered) if groups else np.arange(looking.documents)
+    return Found(pairs[order], identical[order], score[order], group, looking.cut_short, looking.left_out)
 
 
 def _groups(gathered: Gathered) -> Ints:
@@ -99,9 +105,14 @@ def _groups(gathered: Gathered) -> Ints:
     return group
 
 
-def _numbers(values: pa.Array, ids: pa.Array) -> Ints:
-    """Of ids; -1 where there is no such document."""
+def numbers_of(values: pa.Array, ids: pa.Array) -> Ints:
+    """Of ids as they are written, else without white space around; -1 where there is no such document.
+
+    An id that occurs twice names the first document that has it.
+    """
     found = pc.index_in(values, value_set=ids)
+    if found.null_count:
+        found = pc.coalesce(found, pc.index_in(trimmed(values), value_set=ids))
     return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False), np.int64)
 
 
@@ -149,10 +160,13 @@ class Placed:
 def place(truth: Truth, ids: pa.Array, *, unlisted: Unlisted | None) -> Placed:
     """Ids become numbers. Ids that the collection does not have are left out, with their pairs, and told."""
     n = len(ids)
-    first = _numbers(truth.first, ids)
+    both = numbers_of(pa.concat_arrays([truth.first, truth.second]), ids)
+    first, second = both[: len(truth.first)], both[len(truth.first) :]
     said = list(truth.said)
+    _tell_ambiguous(both, ids, said)
     if truth.cluster is not None:
         known = _known([(truth.first, first)], ids, truth.name, "documents", said)
+        _refuse_one_twice(first[known], truth, known)
         documents, labels = first[known], truth.cluster[known]
         listed = np.zeros(n, bool)
         listed[documents] = True
@@ -162,9 +176,9 @@ def place(truth: Truth, ids: pa.Array, *, unlisted: Unlisted | None) -> Placed:
             documents=n, pairs=pairs, verdict=np.full(len(pairs), CORRECT, np.int8), weight=np.ones(len(pairs)),
             kind=None, reason=None, exhaustive=exhaustive, listed=listed, said=tuple(said),
         )  # fmt: skip
-    second = _numbers(truth.second, ids)
     known = _known([(truth.first, first), (truth.second, second)], ids, truth.name, "pairs", said)
     codes = coded(first[known], second[known], n)
+    _refuse_one_twice(codes, truth, known)
     rows = known[np.argsort(codes, kind="stable")]
     listed = np.zeros(n, bool)
     listed[first[rows]] = listed[second[rows]] = True
@@ -180,10 +194,36 @@ def place(truth: Truth, ids: pa.Array, *, unlisted: Unlisted | None) -> Placed:
     )  # fmt: skip
 
 
+def _tell_ambiguous(found: Ints, ids: pa.Array, said: list[str]) -> None:
+    """Documents with the same id stay apart; what the truth says is about the first of them."""
+    if pc.count_distinct(ids).as_py() == len(ids):
+        return
+    encoded = ids.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    twice = (np.bincount(encoded) > 1)[encoded]
+    ambiguous = len(np.unique(found[(found >= 0) & twice[found]]))
+    if ambiguous:
+        said.append(f"Truth: {ambiguous:,} ids name more than one document each; the first of them is meant.")
+
+
+def _refuse_one_twice(numbers: Ints, truth: Truth, rows: Ints) -> None:
+    """Ids that differ in white space alone may name one document; `read_truth` has refused what is written alike."""
+    order = np.argsort(numbers, kind="stable")
+    twice = np.flatnonzero(np.diff(numbers[order]) == 0)
+    if len(twice):
+        one, other = (int(rows[order[i]]) for i in (twice[0], twice[0] + 1))
+        names = [" and ".join(repr(c[r].as_py()) for c in (truth.first, truth.second) if len(c)) for r in (one, other)]
+        raise InputError(
+            f"{truth.name}: {names[0]} is the same as {names[1]} but for white space, and the collection has only "
+            "one of them. List it once."
+        )
+
+
 def _known(named: Sequence[tuple[pa.Array, Ints]], ids: pa.Array, name: str, what: str, said: list[str]) -> Ints:
     """The rows all of whose ids are in the collection."""
     missing = {str(v) for values, found in named for v in values.filter(pa.array(found < 0)).unique().to_pylist()}
     known = np.flatnonzero(np.all([found >= 0 for _, found in named], axis=0))
+    if len(named) == 2:  # a document and itself, but for white space
+        known = known[named[0][1][known] != named[1][1][known]]
     examples = ", ".join(repr(x) for x in sorted(missing)[:3])
     if not len(known):
         ours = ", ".join(repr(x) for x in ids[:3].to_pylist()) or "none: there are no documents"

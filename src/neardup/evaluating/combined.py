@@ -144,7 +144,7 @@ def cut_offs(b: Algorithm, pairs: Mask) -> list[CutOff]:
     values = np.unique(study.c[pairs])
     thresholds = [0, *values[1:].tolist()] if len(values) else []
     return [
-        CutOff(t, b.shares.of(correct, pairs & (study.c >= t)), b.shares.of(study.c >= t, pairs & correct))
+        CutOff(t, b.shares.judged(correct, pairs & (study.c >= t)), b.shares.judged(study.c >= t, pairs & correct))
         for t in thresholds
     ]
 
@@ -173,17 +173,17 @@ def precision_by_cut_off(b: Algorithm, chosen: int | None) -> Exhibit:
     chart = figures.threshold(
         shown, title=title, x="C-similarity threshold", y="precision", mark=chosen or None,
         mark_name=f"{chosen}: chosen on S1",
-        subtitle="B-similar pairs with at least so many equal bits; 95 % interval",
+        subtitle=f"B-similar pairs with at least so many equal bits; {100 * b.shares.level:.4g} % interval",
     )  # fmt: skip
     caption = f"{int(b.judged.sum()):,} judged B-similar pairs. Thresholds at which no pair leaves are left out."
     return Exhibit(key="figure-6", title=title, source=source, caption=caption, rows=rows, chart=chart)
 
 
-def precision_against_r(found: Sequence[CutOff], chosen: int | None) -> Exhibit:
+def precision_against_r(found: Sequence[CutOff], chosen: int | None, why: str) -> Exhibit:
     """Figure 7."""
     title, source = "Precision against R on the training half", "Henzinger, figure 7"
     if chosen is None:
-        return empty("figure-7", title, source, NO_LABELS if not found else NO_CORRECT)
+        return empty("figure-7", title, source, why)
     rows = [{**_cut_off_row(each), "chosen": each.threshold == chosen} for each in found]
     shown = [{**row, "label": f"cut-off {row['C-similarity threshold']}"} for row in rows]
     chart = figures.trade_off(
@@ -191,29 +191,30 @@ def precision_against_r(found: Sequence[CutOff], chosen: int | None) -> Exhibit:
         subtitle="One point per C-similarity threshold",
     )  # fmt: skip
     rule = f"the best precision to two digits that keeps R at {KEEP} or more, and the highest such threshold"
-    why = rule if chosen else f"no threshold that keeps R at {KEEP} or more improves the precision by a hundredth"
-    caption = f"S1: {found[0].precision.total:,} judged B-similar pairs. The cut-off is {chosen}: {why}."
+    reason = rule if chosen else f"no threshold that keeps R at {KEEP} or more improves the precision by a hundredth"
+    caption = f"S1: {found[0].precision.total:,} judged B-similar pairs. The cut-off is {chosen}: {reason}."
     return Exhibit(key="figure-7", title=title, source=source, caption=caption, rows=rows, chart=chart)
 
 
-def around_the_choice(found: Sequence[CutOff], chosen: int | None) -> Exhibit:
+def around_the_choice(found: Sequence[CutOff], chosen: int | None, why: str) -> Exhibit:
     """Table 11."""
     title, source = "Precision and R around the cut-off, on the training half", "Henzinger, table 11"
     if chosen is None:
-        return empty("table-11", title, source, NO_LABELS if not found else NO_CORRECT)
+        return empty("table-11", title, source, why)
     at = [each.threshold for each in found].index(chosen)
     rows = [_cut_off_row(each) for each in found[max(at - AROUND, 0) : at + AROUND + 1]]
     caption = f"S1; the cut-off is {chosen}. Thresholds at which no pair leaves are left out."
     return Exhibit(key="table-11", title=title, source=source, caption=caption, rows=rows)
 
 
-def tested(b: Algorithm, testing: Mask, chosen: int | None) -> Exhibit:
+def tested(b: Algorithm, testing: Mask, chosen: int | None, why: str) -> Exhibit:
     """Table 12."""
     title, source = "The combined algorithm on the test half", "Henzinger, table 12"
     study = b.study
     returned = testing & (study.c >= (chosen or 0))
     if chosen is None or not returned.any():
-        return empty("table-12", title, source, NO_LABELS if not testing.any() else NO_CORRECT)
+        none = f"None of the {int(testing.sum()):,} judged pairs of S2 has C-similarity {chosen} or more, the cut-off"
+        return empty("table-12", title, source, why or f"{none} that was chosen on S1.")
     rows: list[Row] = []
     correct = study.verdict == CORRECT
     groups = (
@@ -223,7 +224,7 @@ def tested(b: Algorithm, testing: Mask, chosen: int | None) -> Exhibit:
     )
     for name, mask in groups:
         if (returned & mask).any():
-            recalled = b.shares.of(returned, testing & correct & mask)
+            recalled = b.shares.judged(returned, testing & correct & mask)
             rows.append({**verdict_row(b.shares, study, name, returned & mask), **recalled.cells("R")})
     chart = figures.stacked(rows, title=title, name="pairs of")
     caption = (
@@ -233,7 +234,7 @@ def tested(b: Algorithm, testing: Mask, chosen: int | None) -> Exhibit:
     return Exhibit(key="table-12", title=title, source=source, caption=caption, rows=rows, chart=chart)
 
 
-def compared(b: Algorithm, c: Algorithm, training: Mask, chosen: int | None) -> Exhibit:
+def compared(b: Algorithm, c: Algorithm, training: Mask, chosen: int | None, why: str) -> Exhibit:
     """Section 3.5: what the choices return among the judged pairs of the test half, and what R they have there.
 
     B-similarity one higher is her comparison; the last row is her proposal at the end: Algorithm C for different sites,
@@ -245,7 +246,9 @@ def compared(b: Algorithm, c: Algorithm, training: Mask, chosen: int | None) -> 
     judged = (b.judged | c.judged) & ~np.isin(component, component[training])
     correct, base = study.verdict == CORRECT, b.judged & judged & (study.verdict == CORRECT)
     if chosen is None or not base.any():
-        return empty("compared", title, source, NO_CORRECT)
+        none = "Algorithm B has no correct pair in S2, so R is not defined there"
+        sizes = f"S1 has {int(training.sum()):,} judged pairs, S2 {int((b.judged & ~training).sum()):,}"
+        return empty("compared", title, source, why or f"{none}. {sizes}.")
     both = b.returned & (study.c >= chosen)
     choices = [
         ("Algorithm B", b.returned),
@@ -258,9 +261,15 @@ def compared(b: Algorithm, c: Algorithm, training: Mask, chosen: int | None) -> 
         choices.append(("C on different sites, else combined", (c.returned & different) | (both & ~different)))
     rows: list[Row] = []
     for name, returned in choices:
-        precision = b.shares.of(correct, returned & judged)
+        precision = b.shares.judged(correct, returned & judged)
         row: dict[str, Value] = {"algorithm": name, "pairs": precision.total, "correct": precision.hits}
-        rows.append({**row, **precision.cells("precision"), "R": precision.hits / int(base.sum())})
+        rows.append(
+            {
+                **row,
+                **precision.cells("precision"),
+                "R": float(study.weight[returned & judged & correct].sum() / study.weight[base].sum()),
+            }
+        )
     caption = "Judged pairs in components of S2. R is relative to Algorithm B, so Algorithm C may have more than 1."
     return Exhibit(key="compared", title=title, source=source, caption=caption, rows=rows)
 
@@ -270,6 +279,21 @@ def chosen_cut_off(found: Sequence[CutOff]) -> int | None:
     if not found or not found[0].recalled.total:
         return None
     return choose([(each.threshold, each.precision.value, each.recalled.value) for each in found])
+
+
+def why_untested(b: Algorithm, training: Mask, testing: Mask) -> str:
+    """Why no cut-off is chosen on S1, or none is tested on S2; nothing, where neither is so."""
+    if not b.judged.any():
+        return NO_LABELS
+    correct = b.study.verdict == CORRECT
+    sizes = f"S1 has {int(training.sum()):,} judged pairs, S2 {int(testing.sum()):,}"
+    if not (b.judged & correct).any():
+        return f"{NO_CORRECT} {sizes}."
+    if not (training & correct).any():
+        return f"S1 has no correct pair, so no cut-off can be chosen on it. {sizes}."
+    if not testing.any():
+        return f"All judged pairs of Algorithm B are in one connected component, so nothing is left for S2. {sizes}."
+    return ""
 
 
 def _cut_off_row(cut_off: CutOff) -> dict[str, Value]:

@@ -10,7 +10,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from neardup.charts import draw_svg
@@ -28,13 +28,17 @@ class Exhibit:
     title: str
     """What is seen."""
     source: str
-    """Where it is in the paper: "Henzinger, table 1"."""
+    """Where it is in the paper: "Henzinger, table 1"; nothing for what is our own."""
     caption: str = ""
     """What the rows are, and the figures that the paper gives in its text."""
     rows: Sequence[Row] = ()
     chart: dict[str, Any] | None = None
     note: str = ""
     """Why it is empty or what to beware of."""
+
+    def noting(self, remark: str) -> "Exhibit":
+        """The same, with one more remark."""
+        return replace(self, note=f"{self.note} {remark}".strip())
 
     def csv(self) -> str:
         """The rows as CSV with a line of names; nothing in a cell is taken for a formula by a spreadsheet."""

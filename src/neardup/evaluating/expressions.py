@@ -44,7 +44,8 @@ _APART = rf"(?<![{_IN_NAME}_])"
 
 
 def _any(words: str) -> str:
-    return "|".join(words.split())
+    """One of these; \\w… stands for an ending of up to twelve letters."""
+    return "|".join(words.replace("\\w…", "\\w{0,12}").split())
 
 
 def _word(words: str) -> str:
@@ -90,49 +91,49 @@ _DAYS = _any("""
 """)
 _UNITS = _any(
     "milliseconds? msecs? ms µs seconds? secs? sekunden? millisekunden? secondes? segundos? secondi secondo "
-    "sekund\\w* seconden секунд\\w* сек мс saniye δευτερόλεπτ\\w* ثانية ثوان שניות ثانیه सेकंड วินาที စက္ကန့် "
+    "sekund\\w… seconden секунд\\w… сек мс saniye δευτερόλεπτ\\w… ثانية ثوان שניות ثانیه सेकंड วินาที စက္ကန့် "
     "毫秒 秒 ミリ秒 밀리초 초 s"
 )
 _MADE = _word(
     "generated generation executed execution rendered rendering loaded loading load took processed processing built "
-    "elapsed runtime generiert erzeugt erstellt geladen ausgeführt laufzeit ladezeit généré\\w* exécut\\w* chargé\\w* "
-    "generad\\w* ejecu\\w* cargad\\w* generat\\w* esegu\\w* caricat\\w* gerad\\w* execu\\w* carregad\\w* gegenereerd "
-    "wygenerowan\\w* vygenerován\\w* сгенерирован\\w* создан\\w* выполнен\\w* загружен\\w* згенерован\\w* "
-    "δημιουργήθηκε oluşturul\\w* yüklen\\w* تحميل إنشاء נוצר נטען "
+    "elapsed runtime generiert erzeugt erstellt geladen ausgeführt laufzeit ladezeit généré\\w… exécut\\w… chargé\\w… "
+    "generad\\w… ejecu\\w… cargad\\w… generat\\w… esegu\\w… caricat\\w… gerad\\w… execu\\w… carregad\\w… gegenereerd "
+    "wygenerowan\\w… vygenerován\\w… сгенерирован\\w… создан\\w… выполнен\\w… загружен\\w… згенерован\\w… "
+    "δημιουργήθηκε oluşturul\\w… yüklen\\w… تحميل إنشاء נוצר נטען "
     "生成 执行 執行 用时 耗时 加载 処理時間 表示 생성 실행 로딩"
 )
-_QUERIES = _any("queries query abfragen requêtes consultas zapytań запрос\\w* sorgu 次查询 查询 クエリ 쿼리")
+_QUERIES = _any("queries query abfragen requêtes consultas zapytań запрос\\w… sorgu 次查询 查询 クエリ 쿼리")
 _READERS = _word(
-    "visitors? visits? hits? views? pageviews? viewed readers? downloads? counter besucher\\w* besuche "
-    "zugriffe\\w* aufrufe\\w* visiteurs? visites? vues? lectures visitantes? visitas? vistas visitatori visitatore "
-    "visualizzazioni acessos visualizações bezoekers? weergaven odwiedzin\\w* wyświetle\\w* odsłon\\w* návštěv\\w* "
-    "посетител\\w* просмотр\\w* посещени\\w* відвідувач\\w* перегляд\\w* επισκέπτ\\w* επισκέψεις προβολές "
-    "ziyaretçi\\w* görüntülen\\w* الزوار الزائر زائر\\w* زيارة زيارات مشاهدة مشاهدات המבקר מבקרים צפיות "
-    "بازدید\\w* आगंतुक\\w* दर्शक\\w* ผู้เข้าชม\\w* ဧည့်သည်\\w* "
-    "访客 訪客 访问 訪問 浏览 瀏覽 点击 點擊 閲覧 アクセス カウンター 방문자\\w* 조회\\w*"
+    "visitors? visits? hits? views? pageviews? viewed readers? downloads? counter besucher\\w… besuche "
+    "zugriffe\\w… aufrufe\\w… visiteurs? visites? vues? lectures visitantes? visitas? vistas visitatori visitatore "
+    "visualizzazioni acessos visualizações bezoekers? weergaven odwiedzin\\w… wyświetle\\w… odsłon\\w… návštěv\\w… "
+    "посетител\\w… просмотр\\w… посещени\\w… відвідувач\\w… перегляд\\w… επισκέπτ\\w… επισκέψεις προβολές "
+    "ziyaretçi\\w… görüntülen\\w… الزوار الزائر زائر\\w… زيارة زيارات مشاهدة مشاهدات המבקר מבקרים צפיות "
+    "بازدید\\w… आगंतुक\\w… दर्शक\\w… ผู้เข้าชม\\w… ဧည့်သည်\\w… "
+    "访客 訪客 访问 訪問 浏览 瀏覽 点击 點擊 閲覧 アクセス カウンター 방문자\\w… 조회\\w…"
 )
 _SESSIONS = _word(
-    "sessions? sid phpsessid jsessionid sitzung\\w* sesión sessão sessione sessie sesj\\w* relac\\w* сеанс\\w* "
-    "сесси\\w* сесія σύνδεσ\\w* συνεδρία\\w* oturum\\w* الجلسة جلسة ההתחברות התחברות نشست सत्र "
-    "การเข้าใช้ เซสชัน အသုံးပြုမှု\\w* 会话 會話 セッション 접속 세션"
+    "sessions? sid phpsessid jsessionid sitzung\\w… sesión sessão sessione sessie sesj\\w… relac\\w… сеанс\\w… "
+    "сесси\\w… сесія σύνδεσ\\w… συνεδρία\\w… oturum\\w… الجلسة جلسة ההתחברות התחברות نشست सत्र "
+    "การเข้าใช้ เซสชัน အသုံးပြုမှု\\w… 会话 會話 セッション 접속 세션"
 )
 _MESSAGES = _word(
     "message msg mail request trace event incident error reference ref ticket ray case transaction nachrichten? "
-    "anfrage vorgangs? mensaje solicitud mensagem messaggio richiesta requête bericht wiadomoś\\w* "
-    "сообщени\\w* запрос\\w* повідомлення mesaj istek رسالة الرسالة הודעה संदेश ข้อความ "
+    "anfrage vorgangs? mensaje solicitud mensagem messaggio richiesta requête bericht wiadomoś\\w… "
+    "сообщени\\w… запрос\\w… повідомлення mesaj istek رسالة الرسالة הודעה संदेश ข้อความ "
     "消息 邮件 郵件 请求 メッセージ リクエスト 메시지 요청"
 )
 _ID = r"(?:id|ids|no|nr|num|number|nummer|code|key|token|kennung|номер|№|رقم|מספר|संख्या|编号|編號|番号|번호|＃|\#)"
 _SERVERS = _word(
-    "server servers host hostname node backend machine instance pod serveur hôte servidor servitore serwer сервер\\w* "
+    "server servers host hostname node backend machine instance pod serveur hôte servidor servitore serwer сервер\\w… "
     "узел вузол διακομιστής sunucu خادم الخادم שרת سرور सर्वर เซิร์ฟเวอร์ 服务器 伺服器 主机 サーバー? ホスト 서버"
 )
 _AGO = "|".join((
-    r"\d{1,4}\s?(?:second|minute|min|hour|day|week|month|year)s?\s+ago",
-    r"vor\s+\d{1,4}\s+(?:sekunde|minute|stunde|tag|woche|monat|jahr)\w{0,3}",
-    r"(?:il\s+y\s+a|hace|há)\s+\d{1,4}\s+\w{2,9}",
-    r"\d{1,4}\s+\w{2,9}\s+(?:fa|geleden|temu|назад|тому|önce|پیش|पहले)",
-    r"(?:قبل|منذ|לפני)\s+\d{1,4}\s+\w{2,9}",
+    r"\d{1,4}\s?(?:second|minute|min|hour|day|week|month|year)s?\s{1,4}ago",
+    r"vor\s{1,4}\d{1,4}\s{1,4}(?:sekunde|minute|stunde|tag|woche|monat|jahr)\w{0,3}",
+    r"(?:il\s{1,4}y\s{1,4}a|hace|há)\s{1,4}\d{1,4}\s{1,4}\w{2,9}",
+    r"\d{1,4}\s{1,4}\w{2,9}\s{1,4}(?:fa|geleden|temu|назад|тому|önce|پیش|पहले)",
+    r"(?:قبل|منذ|לפני)\s{1,4}\d{1,4}\s{1,4}\w{2,9}",
     r"\d{1,4}\s?(?:秒|分钟|分鐘|分|小时|小時|時間|天|日|周|週間?|个月|個月|ヶ月|年|초|분|시간|일|주|개월|년)\s?(?:前|전)",
 ))  # fmt: skip
 _DATES = "|".join((

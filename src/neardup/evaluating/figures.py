@@ -9,6 +9,7 @@ threshold       a share with its interval over a threshold
 trade_off       one share against another, the chosen point marked
 whiskers        least, average and largest share over a number
 curves          shares over a number, one line per name
+intervals       a few shares of each of a few names, as dots with their intervals
 
 All are 400 pixels wide and a little more, so that text of 13 pixels is still read on a phone. Colours are told apart
 by people who do not see red and green (after Okabe and Ito), and lines by their dashes too. INK, SOFT and LINE are the
@@ -259,6 +260,31 @@ def curves(
         },
     }  # fmt: skip
     return _chart(title, subtitle, rows, body)
+
+
+def intervals(rows: Rows, *, title: str, name: str, what: str, value: str, subtitle: str = "") -> Spec:
+    """For each `name` one line, for each `what` one colour and shape: `value`, and from `low` to `high` a rule."""
+    kinds = list(dict.fromkeys(str(row[what]) for row in rows))
+    share: Spec = {"type": "quantitative", "title": None, "scale": {"domain": [0, 1]}, "axis": _percent()}
+    colour = {"field": _field(what), "type": "nominal", "scale": _palette(kinds, _SERIES)}
+    shape = {"field": _field(what), "type": "nominal", "scale": {"domain": kinds, "range": ["circle", "square"]}}
+    encoding = {
+        "y": _named(name),
+        "yOffset": {"field": _field(what), "type": "nominal", "sort": kinds},
+        "color": colour,
+    }
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 2},
+            "encoding": {"x": {"field": "low", **share}, "x2": {"field": "high"}},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+            "encoding": {"x": {"field": _field(value), **share}, "shape": shape},
+        },
+    ]
+    size = {"width": WIDTH - 60, "height": {"step": 20, "for": "position"}}
+    return _chart(title, subtitle, rows, {**size, "encoding": encoding, "layer": layers})
 
 
 def _upright(row: Mapping[str, Any], x: str, *, right: bool) -> list[Spec]:

@@ -1,6 +1,6 @@
 """The evaluation as one HTML file: offline, without a script of its own, for a screen, a phone and paper.
 
-write_page   summary tables, then the exhibits paper by paper, each with picture, words and data
+write_page   our own exhibits, the summary tables, then the exhibits paper by paper, each with picture, words and data
 
 Names of queries, kinds of difference and reasons come from people and documents: all text is made inert and escaped,
 pictures have theirs as XML text, and the page's policy lets nothing run or be fetched that is not ours (`pages`).
@@ -67,20 +67,28 @@ def write_page(
         remarks.append(missing)
     parts = [f"<h1>{_text(title)}</h1>"]
     parts += [f'<p class="note">{_text(remark)}</p>' for remark in remarks]
+    sections = {
+        paper: _exhibits(paper, list(found), pictures)
+        for paper, found in groupby(exhibits, key=lambda exhibit: _PLACE.split(exhibit.source)[0])
+    }
+    parts += [_section("Side by side", sections.pop(""))] if "" in sections else []
     parts += [_section(table.title, _table(table.headings, table.rows) + _note(table.note)) for table in summary]
-    for paper, found in groupby(exhibits, key=lambda exhibit: _PLACE.split(exhibit.source)[0]):
-        shown = list(found)
-        body = "".join(_exhibit(e, pictures.get(e.key, "")) for e in shown if e.rows)
-        absent = "".join(
-            f"<li><b>{_text(e.source.removeprefix(paper + ', '))}</b> {_text(e.title)}: {_text(e.note)}</li>"
-            for e in shown
-            if not e.rows
-        )
-        left = f"<h3>Not in this collection</h3><ul class='note'>{absent}</ul>" if absent else ""
-        parts.append(_section(f"After {paper}", f'<div class="exhibits">{body}</div>{left}'))
+    parts += [_section(f"After {paper}", body) for paper, body in sections.items()]
     page = document(inert(title), f"<main>{''.join(parts)}</main>", style=_STYLE)
     with appearing(path) as draft:
         draft.write_text(page, "utf-8")
+
+
+def _exhibits(paper: str, exhibits: Sequence[Exhibit], pictures: dict[str, str]) -> str:
+    """Of one paper; those without data are listed with the reason."""
+    body = "".join(_exhibit(e, pictures.get(e.key, "")) for e in exhibits if e.rows)
+    absent = "".join(
+        f"<li><b>{_text(e.source.removeprefix(paper + ', '))}</b> {_text(e.title)}: {_text(e.note)}</li>"
+        for e in exhibits
+        if not e.rows
+    )
+    left = f"<h3>Not in this collection</h3><ul class='note'>{absent}</ul>" if absent else ""
+    return f'<div class="exhibits">{body}</div>{left}'
 
 
 def _pictures(exhibits: Sequence[Exhibit]) -> tuple[dict[str, str], str]:
@@ -108,9 +116,10 @@ def _exhibit(exhibit: Exhibit, picture: str) -> str:
     if picture and not exhibit.key.startswith("table"):
         data = f"<details><summary>The data, {len(rows):,} rows</summary>{data}</details>"
     wide = " large" if len(names) > (4 if picture else 5) and "<details>" not in data else ""
+    source = f'<p class="source">{_text(exhibit.source)}</p>' if exhibit.source else ""
     return (
         f'<article class="exhibit{wide}" id="{_text(exhibit.key)}"><h3>{_text(exhibit.title)}</h3>'
-        f'<p class="source">{_text(exhibit.source)}</p>{_note(exhibit.caption)}'
+        f"{source}{_note(exhibit.caption)}"
         f'<div class="parts">{picture}{data}</div>{_note(exhibit.note)}</article>'
     )
 

@@ -21,9 +21,10 @@ from neardup.evaluating.evaluation import Evaluation, RecipeResult, SplitResult,
 from neardup.evaluating.exhibit import Exhibit
 from neardup.evaluating.facts import Facts
 from neardup.evaluating.intervals import LEVEL, check_level
+from neardup.evaluating.lists import Ranked, place_lists, read_lists
 from neardup.evaluating.measures import Judged, pair_measures
 from neardup.evaluating.studied import LOWEST_MATCH, matches_of, sampled, study_of
-from neardup.evaluating.study import CORRECT, INCORRECT, UNDECIDED
+from neardup.evaluating.study import CORRECT, INCORRECT, UNDECIDED, UNLABELLED
 from neardup.evaluating.truth import Unlisted, read_truth
 from neardup.gather import Gathered, Reading, gather
 from neardup.pairing import MOST
@@ -53,6 +54,7 @@ def evaluate(
     incorrect_below: float | None = None,
     splits: bool = True,
     papers: bool = True,
+    lists: Any = None,
     sample: int = SAMPLE,
     level: float = LEVEL,
     seed: int = 1,
@@ -77,6 +79,8 @@ def evaluate(
     so if not given) or "incorrect" (for one that lists all correct pairs). Clusters list all pairs of their documents.
     splits: measure parts of the pairs too; by B- and C-similarity, for which alg-b and alg-c are run if need be.
     papers: make the tables and figures of Henzinger 2006 and of Jain, Dahlin, Tewari 2005.
+    lists: the ranked results of queries, for the figures of Jain, Dahlin, Tewari: a file or table with the columns
+    query, id and perhaps rank.
     sample: of how many pairs texts are compared, for kinds of differences and term differences.
     level: of the confidence intervals. seed: of everything random.
     """
@@ -85,9 +89,17 @@ def evaluate(
         raise UsageError(f"unlisted = {unlisted!r}: choose incorrect or unknown.")
     if sample < 1:
         raise UsageError(f"sample = {sample}: at least one pair is looked at.")
+    if lists is not None and not papers:
+        raise UsageError("Ranked lists are for the papers' figures: leave --no-papers out (papers=False), or --lists.")
     named = _named(recipes)
     base = _base(named, base)
     read = read_truth(truth, columns=columns, correct_from=correct_from, incorrect_below=incorrect_below)
+    if read.clustered and unlisted == "unknown":
+        raise UsageError(
+            "unlisted = 'unknown': clusters tell of all pairs of their documents, and pairs with other documents are "
+            "unknown without this. Leave it out, or list pairs instead."
+        )
+    ranked = None if lists is None else read_lists(lists)
     reading = Reading(text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads)
     running = _Running(source, reading, most, _Once(watcher or Silent()))
     for sentence in read.said:
@@ -97,17 +109,24 @@ def evaluate(
     placed: Placed | None = None
     for number, (name, recipe) in enumerate(named.items(), 1):
         running.watcher.say(f"Recipe {name} ({number} of {len(named)})")
-        running.run(name, recipe, keep=recipe.id in needed)
+        running.run(recipe, keep=recipe.id in needed)
         if placed is None:  # a truth about other documents is refused before hours are spent on them
             placed = place(read, running.ids, unlisted=unlisted)
             for sentence in placed.said[len(read.said) :]:
                 running.watcher.say(sentence)
     assert placed is not None
-    judged = judge(placed, [running.found[name] for name in named])
-    components = _components(judged, running, list(named), base)
+    queries, said = ([], []) if ranked is None else place_lists(ranked, running.ids)
+    for sentence in said:
+        running.watcher.say(sentence)
+    judged = judge(placed, [running.found[recipe.id] for recipe in named.values()])
+    components = _components(judged, running, named, base)
     results = _results(judged, placed, running, named, base, components, level=level, seed=seed)
     facts = Facts(running.kept[named[base].id], sites)
     parts = _splits(judged, placed, facts, running, sample=sample, seed=seed) if splits else []
+    exhibits: list[Exhibit] = []
+    if papers:
+        exhibits, more = _exhibits(placed, facts, running, queries, sample=sample, level=level, seed=seed)
+        said += more
     return Evaluation(
         documents=placed.documents,
         truth=TruthSummary(
@@ -126,8 +145,8 @@ def evaluate(
             _split_result(split, judged, list(named), base, components, level=level, seed=seed) for split in parts
         ),
         pairs=_pairs_table(judged, running.ids, list(named), parts),
-        exhibits=tuple(_exhibits(placed, facts, running, sample=sample, seed=seed)) if papers else (),
-        said=tuple(dict.fromkeys([*placed.said, *running.said, *_cut_short(results, most)])),
+        exhibits=tuple(exhibits),
+        said=tuple(dict.fromkeys([*placed.said, *running.said, *_cut_short(results, most), *said])),
         settings={"sample": sample, "seed": seed, "most": most, "sites": sites},
     )
 
@@ -157,7 +176,8 @@ def _named(recipes: Sequence[Recipe | str | Path] | Mapping[str, Recipe | str | 
 
 def _base(named: Mapping[str, Recipe], base: str | None) -> str:
     if base is None:
-        return "alg-b" if "alg-b" in named else next(iter(named))
+        b = load_recipe("alg-b").id
+        return next((name for name, recipe in named.items() if recipe.id == b), next(iter(named)))
     if base not in named:
         raise UsageError(f"base = {base!r} is not evaluated; choose one of {', '.join(named)}, or add it to them.")
     return base
@@ -183,7 +203,8 @@ class _Running:
 
     def __init__(self, source: Any, reading: Reading, most: int, watcher: _Once) -> None:
         self.watcher = watcher
-        self._source, self._reading, self._most = source, reading, most
+        self._source, self._reading, self.most = source, reading, most
+        # All by recipe.id: a name is what a user calls a recipe.
         self.found: dict[str, Found] = {}
         self.seconds: dict[str, float] = {}
         self.kept: dict[str, Gathered] = {}
@@ -201,30 +222,28 @@ class _Running:
         self.said += gathered.said
         return gathered
 
-    def run(self, name: str, recipe: Recipe, *, keep: bool, groups: bool = True) -> Found:
-        """Find pairs and groups."""
+    def run(self, recipe: Recipe, *, keep: bool, groups: bool = True) -> Found:
+        """Find pairs and groups, if that has not been done."""
+        if recipe.id in self.found:
+            return self.found[recipe.id]
         began = time.perf_counter()
         gathered = self.kept.get(recipe.id) or self._gather(recipe)
         if keep:
             self.kept[recipe.id] = gathered
         if not len(self.ids):
             self.ids = all_ids(gathered)
-        self.found[name] = find(gathered, self.ids, most=self._most, groups=groups)
-        self.seconds[name] = time.perf_counter() - began
-        return self.found[name]
-
-    def pairs_of(self, name: str) -> Found:
-        """Of a published recipe, whether or not it is one of those that are evaluated."""
-        return self.found.get(name) or self.run(name, load_recipe(name), keep=True, groups=False)
+        self.found[recipe.id] = find(gathered, most=self.most, groups=groups)
+        self.seconds[recipe.id] = time.perf_counter() - began
+        return self.found[recipe.id]
 
 
-def _components(judged: Judged, running: _Running, names: list[str], base: str) -> list[NDArray[np.int64]]:
+def _components(judged: Judged, running: _Running, named: Mapping[str, Recipe], base: str) -> list[NDArray[np.int64]]:
     """Of every recipe, what is drawn again together: documents that its pairs or the truth connect."""
     found = []
-    for i, name in enumerate(names):
-        group = running.found[name].group
+    for i, recipe in enumerate(named.values()):
+        group = running.found[recipe.id].group
         gone = np.flatnonzero(group != np.arange(len(group)))
-        found.append(judged.linked([i, names.index(base)], (gone, group[gone])))
+        found.append(judged.linked([i, [*named].index(base)], (gone, group[gone])))
     return found
 
 
@@ -243,7 +262,7 @@ def _results(
     names = list(named)
     results = []
     for i, name in enumerate(names):
-        found, component = running.found[name], components[i]
+        found, component = running.found[named[name].id], components[i]
         results.append(
             RecipeResult(
                 name,
@@ -252,7 +271,7 @@ def _results(
                 cluster_measures(
                     found.group[documents], placed.groups[documents], component[documents], level=level, seed=seed
                 ),
-                running.seconds[name],
+                running.seconds[named[name].id],
                 found.cut_short,
                 found.left_out,
             )
@@ -270,13 +289,14 @@ def _splits(
     features, bits = b.recipe.sketch, c.recipe.sketch
     assert isinstance(features, MinHashSettings)
     assert isinstance(bits, SimHashSettings)
-    chosen = sampled(len(relevant), sample, seed)
+    labelled = np.flatnonzero(judged.verdict[relevant] != UNLABELLED)  # the others are in no measure
+    chosen = labelled[sampled(len(labelled), sample, seed)]
     kinds, _ = facts.differences(first[chosen], second[chosen])
     found = [
         slices.by_site(facts.same_site(first, second)),
         slices.by_b(similarities(b, first, second), features.k),
         slices.by_c(similarities(c, first, second), bits.bits, bits.similar),
-        slices.by_difference(kinds, chosen, len(relevant)),
+        slices.by_difference(kinds, chosen, len(relevant), len(labelled)),
         slices.by_length(facts.tokens(first, second)),
         slices.by_script(facts.scripts(first, second)),
     ]
@@ -333,15 +353,34 @@ def _pairs_table(judged: Judged, ids: pa.Array, names: list[str], splits: list[s
     return pa.table(columns)
 
 
-def _exhibits(placed: Placed, facts: Facts, running: _Running, *, sample: int, seed: int) -> list[Exhibit]:
-    b, c = ((running.gathered(load_recipe(name)), running.pairs_of(name)) for name in _PAPERS)
+def _exhibits(
+    placed: Placed, facts: Facts, running: _Running, queries: Ranked, *, sample: int, level: float, seed: int
+) -> tuple[list[Exhibit], list[str]]:
+    """The papers' tables and figures, and what is to be said of them: each tells what its own recipes left out."""
+    recipes = [load_recipe(name) for name in _PAPERS]
+    b, c = ((running.gathered(recipe), running.run(recipe, keep=True, groups=False)) for recipe in recipes)
     study = study_of(facts, placed, b, c, sample=sample, seed=seed)
     bloom = load_recipe("bloom")
     assert isinstance(bloom.sketch, BloomSettings)
-    lower = bloom.changed(sketch_similar=LOWEST_MATCH)
-    matched = running.run(" bloom", lower, keep=False, groups=False)
-    matches = matches_of(placed.documents, matched, similar=bloom.sketch.similar)
-    return [*henzinger.exhibits(study, seed=seed), *jain.exhibits(matches)]
+    matched = running.run(bloom.changed(sketch_similar=LOWEST_MATCH), keep=False, groups=False)
+    matches = matches_of(placed.documents, matched, similar=bloom.sketch.similar, lists=queries)
+    of_pairs = [s for name, found in zip(_PAPERS, (b[1], c[1]), strict=True) for s in _left_out(name, found, running)]
+    of_matches = _left_out("bloom", matched, running)
+    made = [e.noting(" ".join(of_pairs)) for e in henzinger.exhibits(study, level=level, seed=seed)]
+    made += [e.noting(" ".join(of_matches)) for e in jain.exhibits(matches)]
+    said = [f"Papers: {s}" for s in (*of_pairs, *of_matches)]
+    if study.contradictions:
+        said.append(f"Papers: of {study.contradictions:,} pairs, copies are labelled differently; they are undecided.")
+    return made, said
+
+
+def _left_out(name: str, found: Found, running: _Running) -> list[str]:
+    if not found.cut_short:
+        return []
+    return [
+        f"{name} compared {found.cut_short:,} documents with {running.most:,} candidates only and left out up to "
+        f"{found.left_out:,} pairs."
+    ]
 
 
 def _cut_short(results: list[RecipeResult], most: int) -> list[str]:

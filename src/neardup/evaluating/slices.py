@@ -5,7 +5,7 @@
     c_similarity    ranges of equal bits of alg-c (tables 5 and 10), and what lies below
     length          tokens of the shorter document
     script          of both documents
-    difference      kind of difference (tables 3 and 6), of a sample of the pairs
+    difference      kind of difference (tables 3 and 6), of a sample of the pairs that have a verdict
     kind            the truth's own kinds; pairs that it does not list have none
 
 A part's recall is that of its correct pairs, and its precision that of the pairs found in it.
@@ -73,12 +73,13 @@ def by_script(scripts: NDArray[np.int64]) -> Split:
     return Split("script", "Script of both documents", SCRIPTS, scripts)
 
 
-def by_difference(kinds: list[str], rows: NDArray[np.int64], pairs: int) -> Split:
-    """By the kind of difference of a sample of the pairs: these rows."""
+def by_difference(kinds: list[str], rows: NDArray[np.int64], pairs: int, labelled: int) -> Split:
+    """By the kind of difference of a sample of the labelled pairs: these rows."""
     of = np.full(pairs, -1, np.int64)
     of[rows] = [DIFFERENCES.index(kind) for kind in kinds]
-    note = f"Of a random sample: {len(rows):,} of {pairs:,} pairs that are correct or found."
-    note = note if len(rows) < pairs else ""
+    note = "Of the pairs that have a verdict."
+    if len(rows) < labelled:
+        note = f"Of a random sample: {len(rows):,} of {labelled:,} pairs that are correct, or found with a verdict."
     return Split("difference", "Kind of difference", DIFFERENCES, of, note)
 
 

@@ -4,12 +4,15 @@ study_of     every pair that Algorithm B or C found, with both similarities, ver
 matches_of   every pair by the match of its Bloom filters (Jain, Dahlin, Tewari)
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.evaluating.collection import Found, Placed, judge, similarities
 from neardup.evaluating.facts import Facts
-from neardup.evaluating.study import NOT_MEASURED, Matches, Study
+from neardup.evaluating.study import NOT_MEASURED, UNLABELLED, Matches, Study
 from neardup.gather import Gathered
 from neardup.sketches.minhash import MinHashSettings
 from neardup.sketches.simhash import SimHashSettings
@@ -21,7 +24,7 @@ LOWEST_MATCH = 0.5
 def study_of(
     facts: Facts, truth: Placed, b: tuple[Gathered, Found], c: tuple[Gathered, Found], *, sample: int, seed: int
 ) -> Study:
-    """Differences are looked for in a random sample of the pairs."""
+    """Copies are left out first. Then differences are looked for in `sample` pairs: labelled ones, then others."""
     judged = judge(truth, [b[1], c[1]])
     returned = judged.found.any(axis=0)
     first, second = judged.first[returned], judged.second[returned]
@@ -30,13 +33,7 @@ def study_of(
     features, bits = b[0].recipe.sketch, c[0].recipe.sketch
     assert isinstance(features, MinHashSettings)
     assert isinstance(bits, SimHashSettings)
-    chosen = sampled(len(first), sample, seed)
-    terms = np.full(len(first), NOT_MEASURED, np.int64)
-    kinds = [""] * len(first)
-    found, terms[chosen] = facts.differences(first[chosen], second[chosen])
-    for row, kind in zip(chosen.tolist(), found, strict=True):
-        kinds[row] = kind
-    return Study(
+    study = Study(
         documents=judged.documents,
         first=first,
         second=second,
@@ -46,15 +43,22 @@ def study_of(
         in_c=judged.found[1][returned],
         same_site=facts.same_site(first, second),
         verdict=judged.verdict[returned],
-        term_difference=terms,
+        weight=judged.weight[returned],
+        term_difference=np.full(len(first), NOT_MEASURED, np.int64),
         identical=np.isin(codes, np.concatenate([f.pairs[f.identical] for f in (b[1], c[1])])),
-        kind=kinds,
         reason=_reasons(truth, codes),
         features=features.k,
         least_b=features.r,
         bits=bits.bits,
         least_c=bits.similar,
-    )
+    ).distinct()
+    chosen = labelled_first(study.verdict != UNLABELLED, sample, seed)
+    terms = np.full(len(study), NOT_MEASURED, np.int64)
+    kinds = [""] * len(study)
+    found, terms[chosen] = facts.differences(study.first[chosen], study.second[chosen])
+    for row, kind in zip(chosen.tolist(), found, strict=True):
+        kinds[row] = kind
+    return replace(study, term_difference=terms, kind=kinds)
 
 
 def _reasons(truth: Placed, codes: NDArray[np.int64]) -> list[str] | None:
@@ -72,8 +76,19 @@ def sampled(n: int, most: int, seed: int) -> NDArray[np.int64]:
     return np.sort(random.choice(n, most, replace=False))
 
 
-def matches_of(documents: int, found: Found, *, similar: float) -> Matches:
+def labelled_first(labelled: NDArray[np.bool_], most: int, seed: int) -> NDArray[np.int64]:
+    """So many rows, ascending: labelled ones at random, and if these are too few, all of them and others at random."""
+    some, rest = np.flatnonzero(labelled), np.flatnonzero(~labelled)
+    some = some[sampled(len(some), most, seed)]
+    return np.sort(np.concatenate([some, rest[sampled(len(rest), most - len(some), seed)]]))
+
+
+def matches_of(
+    documents: int, found: Found, *, similar: float, lists: Sequence[tuple[str, NDArray[np.int64]]] = ()
+) -> Matches:
     """Of a recipe with Bloom filters whose threshold is LOWEST_MATCH."""
     first, second = np.divmod(found.pairs, max(1, documents))
     match = np.where(found.identical, 1.0, found.score)
-    return Matches(documents=documents, first=first, second=second, match=match, lowest=LOWEST_MATCH, similar=similar)
+    return Matches(
+        documents=documents, first=first, second=second, match=match, lowest=LOWEST_MATCH, similar=similar, lists=lists
+    )

@@ -13,6 +13,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.evaluating.forest import components
+
 CORRECT: Final = 1
 INCORRECT: Final = -1
 UNDECIDED: Final = 0
@@ -23,6 +25,9 @@ DIFFERENT_SITES: Final = 0
 SITE_UNKNOWN: Final = -1
 
 NOT_MEASURED: Final = -1
+
+CONTRADICTION: Final = "copies are labelled differently"
+"""The reason why such pairs are undecided."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,6 +50,8 @@ class Study:
     """1 same site, 0 different sites, -1 unknown (no URL)."""
     verdict: NDArray[np.int8]
     """1 correct, -1 incorrect, 0 undecided, 2 unlabelled."""
+    weight: NDArray[np.float64]
+    """How many pairs a labelled one stands for; 1 where the truth does not say."""
     term_difference: NDArray[np.int64]
     """Tokens that `diff` returns (section 3.2), -1 where it was not measured."""
     identical: NDArray[np.bool_]
@@ -62,6 +69,8 @@ class Study:
     """bits of the recipe alg-c."""
     least_c: int = 372
     """Equal bits of a C-similar pair: similar of the recipe alg-c."""
+    contradictions: int = 0
+    """Pairs that became undecided in `distinct`."""
 
     def __post_init__(self) -> None:
         n = len(self.first)
@@ -88,14 +97,48 @@ class Study:
         """One page per identity set: the others and their pairs are left out, as before her experiments (section 3).
 
         The page with the lowest number stays; without that step, copies would fill B-similarity 6 and C-similarity 384.
+        What was said of a pair of copies holds of the pages that stay, for the texts are the same: it moves there. Two
+        verdicts that differ make a pair undecided.
         """
-        copies = np.unique(np.maximum(self.first, self.second)[self.identical])
-        stays = ~(np.isin(self.first, copies) | np.isin(self.second, copies))
-        return replace(self.take(stays), documents=self.documents - len(copies))
+        if not self.identical.any():
+            return self
+        n = int(max(self.first.max(), self.second.max())) + 1
+        stays = components(n, self.first[self.identical], self.second[self.identical])
+        one, other = stays[self.first], stays[self.second]
+        code = np.minimum(one, other) * n + np.maximum(one, other)
+        own = (one == self.first) & (other == self.second)
+        left = self.take(own)
+        # A pair's own label goes before those of its copies.
+        labelled = np.flatnonzero((self.verdict != UNLABELLED) & (one != other))
+        labelled = labelled[np.argsort(~own[labelled], kind="stable")]
+        names, firsts, place = np.unique(code[labelled], return_index=True, return_inverse=True)
+        source = labelled[firsts]
+        against = np.zeros(len(names), bool)
+        against[place[self.verdict[labelled] != self.verdict[source[place]]]] = True
+        at = {int(name): i for i, name in enumerate(names.tolist())}
+        rows = np.array([at.get(c, -1) for c in code[own].tolist()], np.int64)
+        told = np.flatnonzero(rows >= 0)
+        verdict, weight = left.verdict.copy(), left.weight.copy()
+        verdict[told] = np.where(against[rows[told]], UNDECIDED, self.verdict[source[rows[told]]])
+        weight[told] = self.weight[source[rows[told]]]
+        reason = left.reason
+        if self.reason is not None and reason is not None:
+            moved = {i: CONTRADICTION if against[rows[i]] else self.reason[source[rows[i]]] for i in told.tolist()}
+            reason = [moved.get(i, word) for i, word in enumerate(reason)]
+        return replace(
+            left,
+            documents=self.documents - int((stays != np.arange(n)).sum()),
+            verdict=verdict,
+            weight=weight,
+            reason=reason,
+            contradictions=int(against[rows[told]].sum()),
+        )
 
 
 _PER_PAIR = tuple(
-    f.name for f in fields(Study) if f.name not in ("documents", "features", "least_b", "bits", "least_c")
+    f.name
+    for f in fields(Study)
+    if f.name not in ("documents", "features", "least_b", "bits", "least_c", "contradictions")
 )
 
 

@@ -15,7 +15,8 @@ Columns are known by their names, in this order (first come first served); every
     reason          why it was judged so
 
 Verdicts are Henzinger's (section 3.1): correct, incorrect, undecided. Rows without a verdict are passed over, and
-counted. The same pair twice, in any order, is one; with two verdicts it is an error.
+counted. The same pair twice, in any order, is one; with two verdicts it is an error. Ids are taken as they are written;
+`collection.place` trims those that name no document.
 """
 
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.errors import InputError, UsageError
-from neardup.evaluating.labels import Columns, columns_of
+from neardup.evaluating.labels import Columns, columns_of, trimmed
 from neardup.evaluating.study import CORRECT, INCORRECT, UNDECIDED
 
 Unlisted = Literal["incorrect", "unknown"]
@@ -41,13 +42,14 @@ PAIRS = (
     ("id_first", "id_second"), ("left", "right"), ("left_id", "right_id"), ("doc_a", "doc_b"), ("doc1", "doc2"),
     ("doc_1", "doc_2"), ("docid_a", "docid_b"), ("a_id", "b_id"), ("document_a", "document_b"), ("source", "target"),
 )  # fmt: skip
+IDS = ("id", "doc_id", "docid", "document", "document_id", "name", "url")
 _NAMES = {
     "verdict": ("verdict", "judgement", "judgment", "is_duplicate", "duplicate", "match", "label", "gold"),
     "grade": (
         "grade", "version_resemblance", "main_resemblance4", "resemblance4", "resemblance", "similarity", "jaccard",
         "relevance", "rating",
     ),
-    "id": ("id", "doc_id", "docid", "document", "document_id", "name", "url"),
+    "id": IDS,
     "cluster": ("cluster", "cluster_id", "group", "group_id", "label"),
     "kind": ("kind",),
     "weight": ("weight",),
@@ -140,10 +142,13 @@ def _roles(table: Columns, chosen: dict[str, str]) -> dict[str, str]:
         if role not in roles and found:
             roles[role] = found[0]
 
-    if not {"id", "cluster"} & set(chosen):
-        pair = next(((lower[a], lower[b]) for a, b in PAIRS if a in lower and b in lower), None)
-        if pair and not {"first", "second"} & set(chosen):
-            roles["first"], roles["second"] = pair
+    of_clusters, of_pairs = {"id", "cluster"} & set(chosen), _OF_PAIRS & set(chosen)
+    if of_clusters and of_pairs:
+        raise UsageError(
+            f"columns: {min(of_clusters)} is of clusters and {min(of_pairs)} of pairs; choose those of one of the two."
+        )
+    if not of_clusters:
+        roles |= _two_columns(table, chosen, lower)
     if "first" in roles and "second" in roles:
         for role in ("verdict", "grade") if not {"verdict", "grade"} & set(chosen) else ():
             if "verdict" not in roles:
@@ -157,7 +162,7 @@ def _roles(table: Columns, chosen: dict[str, str]) -> dict[str, str]:
         for role in ("kind", "weight", "reason"):
             guess(role)
         return roles
-    for role in ("id", "cluster"):
+    for role in ("id", "cluster") if not of_pairs else ():
         guess(role)
     if "id" in roles and "cluster" in roles:
         return roles
@@ -168,13 +173,37 @@ def _roles(table: Columns, chosen: dict[str, str]) -> dict[str, str]:
     )
 
 
+_OF_PAIRS = {"first", "second", "verdict", "grade"}
+
+
+def _two_columns(table: Columns, chosen: dict[str, str], lower: dict[str, str]) -> dict[str, str]:
+    """The columns of the two documents, where they can be told. One that is chosen is looked for a partner."""
+    there = [(lower.get(a), lower.get(b)) for a, b in PAIRS]
+    if "first" in chosen and "second" in chosen:
+        return {}
+    for role, other, at in (("first", "second", 0), ("second", "first", 1)):
+        if role in chosen:
+            mine = chosen[role]
+            # By its own name's partner, else by any name of a partner.
+            partners = [p[1 - at] for p in there if p[at] == mine] + [p[1 - at] for p in there]
+            partner = next((p for p in partners if p is not None and p != mine), None)
+            if partner is None:
+                raise InputError(
+                    f"{table.name}: {mine!r} is the {role} document, and no column looks like the {other} one; there "
+                    f"are {_listed(table.names)}. Choose it with --column {other}=NAME (columns=)."
+                )
+            return {other: partner}
+    pair = next(((a, b) for a, b in there if a is not None and b is not None), None)
+    return dict(zip(("first", "second"), pair, strict=True)) if pair else {}
+
+
 def _listed(names: list[str]) -> str:
     return ", ".join(repr(n) for n in names[:12]) + (" …" if len(names) > 12 else "")
 
 
 def _clusters(table: Columns, roles: dict[str, str]) -> Truth:
     values = table.read([roles["id"], roles["cluster"]])
-    ids, clusters = _strings(values[roles["id"]]), _strings(values[roles["cluster"]])
+    ids, clusters = _ids(values[roles["id"]]), trimmed(values[roles["cluster"]])
     known = pc.and_(pc.is_valid(ids), pc.is_valid(clusters))
     said = [f"Truth: clusters by the columns {roles['id']!r} and {roles['cluster']!r} of {table.title}."]
     passed = len(ids) - pc.sum(known.cast(pa.int64())).as_py() if len(ids) else 0
@@ -204,9 +233,9 @@ def _pairs(table: Columns, roles: dict[str, str], low: float, high: float, *, to
     values = table.read(list(dict.fromkeys(roles.values())))
     if not table.rows:
         raise InputError(f"{table.name}: holds no pairs.")
-    first, second = _strings(values[roles["first"]]), _strings(values[roles["second"]])
+    first, second = _ids(values[roles["first"]]), _ids(values[roles["second"]])
     named = roles.get("verdict") or roles["grade"]
-    words = _strings(values[named])
+    words = trimmed(values[named])
     numbers = _numbers(words)
     if "verdict" in roles and numbers is None:
         verdict, how = _worded(table, named, words), "verdicts"
@@ -224,7 +253,9 @@ def _pairs(table: Columns, roles: dict[str, str], low: float, high: float, *, to
     known: NDArray[np.bool_] = (verdict != _NOTHING) & _valid(first) & _valid(second)
     own = known & _equal(first, second)
     if (~known).any():
-        said.append(f"Truth: {int((~known).sum()):,} of {len(known):,} rows have no verdict, and were passed over.")
+        said.append(
+            f"Truth: {int((~known).sum()):,} of {len(known):,} rows have no verdict or no id, and were passed over."
+        )
     if own.any():
         said.append(f"Truth: {int(own.sum()):,} rows pair a document with itself, and were passed over.")
     rows = np.flatnonzero(known & ~own)
@@ -234,7 +265,7 @@ def _pairs(table: Columns, roles: dict[str, str], low: float, high: float, *, to
     take = pa.array(keep)
 
     def column(role: str) -> pa.Array | None:
-        return _strings(values[roles[role]]).take(take) if role in roles else None
+        return trimmed(values[roles[role]]).take(take) if role in roles else None
 
     weight = None
     if "weight" in roles:
@@ -250,14 +281,9 @@ _NOTHING = np.int8(9)
 """In place of a verdict where there is none."""
 
 
-def _strings(values: pa.Array) -> pa.Array:
-    """As strings, without white space around; null where nothing is left. 7.0 and 7 are one id."""
-    if pa.types.is_floating(values.type):
-        whole = pc.equal(values, pc.round(values))
-        if pc.all(whole).as_py() and (pc.max(pc.abs(values)).as_py() or 0) < 2**53:
-            values = values.cast(pa.int64())
-    text = pc.utf8_trim_whitespace(values.cast(pa.string()))
-    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+def _ids(values: pa.Array) -> pa.Array:
+    """As they are written; null where there is nothing but white space."""
+    return pc.if_else(pc.is_valid(trimmed(values)), values, pa.scalar(None, pa.string()))
 
 
 def _valid(values: pa.Array) -> NDArray[np.bool_]:
@@ -334,10 +360,11 @@ def _distinct(
     if len(against):
         words = {int(CORRECT): "correct", int(INCORRECT): "incorrect", int(UNDECIDED): "undecided"}
         at, before = int(rows[against[0]]), int(rows[firsts[place[against[0]]]])
+        pairs = len(np.unique(place[against]))
         raise InputError(
-            f"{table.name}: {len(against):,} pairs are labelled twice and differently, such as {first[at].as_py()!r} "
-            f"and {second[at].as_py()!r}: {words[int(verdict[before])]} in row {before + 1:,}, "
-            f"{words[int(verdict[at])]} in row {at + 1:,}. Decide which is right."
+            f"{table.name}: {'1 pair is' if pairs == 1 else f'{pairs:,} pairs are'} labelled twice and differently, "
+            f"such as {first[at].as_py()!r} and {second[at].as_py()!r}: {words[int(verdict[before])]} in "
+            f"{table.place(before)}, {words[int(verdict[at])]} in {table.place(at)}. Decide which is right."
         )
     if len(firsts) < len(rows):
         repeated = len(rows) - len(firsts)

@@ -3,6 +3,7 @@
 evaluation.html             everything that people look at, in one file that opens offline
 evaluation.json             everything as data; it appears last: where it is, everything else is whole
 recipes.csv, .parquet       one row per recipe
+recipes.svg, .vl.json       their precision and recall with the intervals: picture, specification
 splits.csv, .parquet        one row per split, part and recipe
 pairs.parquet               one row per pair that is correct or was found
 exhibits/KEY.csv, .vl.json, .svg   the papers' tables and figures: data, specification, picture
@@ -10,6 +11,7 @@ exhibits/KEY.csv, .vl.json, .svg   the papers' tables and figures: data, specifi
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,30 +19,74 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.atomic import appearing
+from neardup.comparing.documents import inert
 from neardup.errors import MissingExtra
+from neardup.evaluating import figures
 from neardup.evaluating.evaluation import Evaluation
-from neardup.evaluating.exhibit import Exhibit
+from neardup.evaluating.exhibit import Exhibit, Row
 from neardup.evaluating.intervals import Interval
 from neardup.evaluating.page import Table, write_page
 
 _GUESSED = " Pairs that are not listed count as different here, unless correct pairs connect the two."
 
 
+_OURS = re.compile(
+    r"evaluation\.(html|json)|(recipes|splits)\.(csv|parquet)|recipes\.(svg|vl\.json)|pairs\.parquet"
+    r"|exhibits/(table-\d+|figure-\d+|graphs|differences|compared|jain-degree|jain-figure-\d+)\.(csv|svg|vl\.json)"
+)
+"""What an evaluation writes."""
+_FIRST = "recipes.parquet"
+"""Is written first."""
+_DRAFT = re.compile(r"(^|/)\.([^/]+)\.part$")
+"""What an interrupted one leaves (`atomic`)."""
+
+
+def files_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files that an evaluation wrote here, whole or not; and all others, of which nothing is touched."""
+    ours: list[Path] = []
+    others: list[Path] = []
+    exhibits = folder / "exhibits"
+    inside = [*exhibits.iterdir()] if exhibits.is_dir() and not exhibits.is_symlink() else []
+    for path in sorted([*(p for p in folder.iterdir() if p != exhibits or not p.is_dir() or p.is_symlink()), *inside]):
+        name = _DRAFT.sub(r"\1\2", path.relative_to(folder).as_posix())
+        (ours if _OURS.fullmatch(name) and path.is_file() else others).append(path)
+    return ours, others
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder is empty or an evaluation's, finished or interrupted."""
+    ours, others = files_in(folder)
+    begun = any(path.name in (_FIRST, f".{_FIRST}.part") for path in ours)
+    return (folder / "evaluation.json").is_file() or (not others and (begun or not ours))
+
+
 def write_evaluation(evaluation: Evaluation, folder: Path) -> None:
-    """All files; what an earlier evaluation left under these names is written over."""
+    """All files. What an earlier evaluation wrote is removed, for this one may have fewer exhibits.
+
+    evaluation.json goes first and comes last; recipes.parquet is always there in between, and tells that it is ours.
+    """
     (folder / "evaluation.json").unlink(missing_ok=True)
+    for path in files_in(folder)[0] if folder.is_dir() else ():
+        if path.name != _FIRST:
+            path.unlink()
+    if (folder / "exhibits").is_dir() and not any((folder / "exhibits").iterdir()):
+        (folder / "exhibits").rmdir()
     for name, table in (("recipes", evaluation.recipes), ("splits", evaluation.splits)):
         if table.num_rows:
             _parquet(folder / f"{name}.parquet", table)
             _text(folder / f"{name}.csv", Exhibit(key=name, title=name, source="", rows=table.to_pylist()).csv())
     _parquet(folder / "pairs.parquet", evaluation.pairs)
+    beside = side_by_side(evaluation)
+    _picture(folder, beside)
     for exhibit in evaluation.exhibits:
-        _exhibit(folder / "exhibits", exhibit)
+        if exhibit.rows:
+            _text(folder / "exhibits" / f"{exhibit.key}.csv", exhibit.csv())
+        _picture(folder / "exhibits", exhibit)
     write_page(
         folder / "evaluation.html",
         title=f"Evaluation: {len(evaluation.results)} recipes, {evaluation.documents:,} documents",
         summary=summary(evaluation),
-        exhibits=evaluation.exhibits,
+        exhibits=[beside, *evaluation.exhibits],
         notes=[about(evaluation), *evaluation.said],
     )
     _text(
@@ -59,9 +105,7 @@ def _text(path: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
 
 
-def _exhibit(folder: Path, exhibit: Exhibit) -> None:
-    if exhibit.rows:
-        _text(folder / f"{exhibit.key}.csv", exhibit.csv())
+def _picture(folder: Path, exhibit: Exhibit) -> None:
     if exhibit.chart is not None:
         _text(folder / f"{exhibit.key}.vl.json", json.dumps(exhibit.chart, indent=1, ensure_ascii=False) + "\n")
         try:
@@ -69,6 +113,31 @@ def _exhibit(folder: Path, exhibit: Exhibit) -> None:
         except MissingExtra:  # the page says what to install
             return
         _text(folder / f"{exhibit.key}.svg", drawn)
+
+
+def side_by_side(evaluation: Evaluation) -> Exhibit:
+    """Precision and recall of every recipe, with their intervals, in one picture."""
+    title = "Precision and recall of the recipes"
+    measured: list[Row] = [
+        {"recipe": inert(r.name), "measure": name, "share": m.value, "low": m.low, "high": m.high}
+        for r in evaluation.results
+        for name, m in (("precision", r.pairs.precision), ("recall", r.pairs.recall))
+        if not math.isnan(m.value)
+    ]
+    if not measured:
+        why = "No found pair has a verdict, and no pair is correct: there is no precision and no recall."
+        return Exhibit(key="recipes", title=title, source="", note=why)
+    level = f"{100 * evaluation.level:.4g} % intervals"
+    return Exhibit(
+        key="recipes",
+        title=title,
+        source="",
+        caption=f"Of pairs; lines are the {level}.",
+        rows=measured,
+        chart=figures.intervals(
+            measured, title=title, name="recipe", what="measure", value="share", subtitle=f"Dots with {level}"
+        ),
+    )
 
 
 def about(evaluation: Evaluation) -> str:

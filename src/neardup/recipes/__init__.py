@@ -133,8 +133,7 @@ def choose_recipe(
             verify=method,
             clusters=ClusterSettings(cluster or base.clusters.method, base.clusters.keep if keep is None else keep),
         )
-        by_place = {"verify_same_site": base.verify.same_site, "verify_boilerplate": base.verify.boilerplate}
-        return chosen.changed(**by_place) if base.verify.by_place else chosen
+        return chosen.changed(verify_same_site=base.verify.same_site) if base.verify.by_place else chosen
     given = recipe if isinstance(recipe, Recipe) else load_recipe(recipe)
     for name, value in (("recall", recall), ("permutations", permutations)):
         if value is not None:

@@ -6,9 +6,8 @@ resemblance ρ is seen with probability P[k,3,1](ρ) (Broder, section 3); there 
 (verify.same_site) are no pairs here: they need as much at every lower one.
 
 Where the run measures exactly, the pairs whose texts lie in the part that is read are measured as the run does it, from
-the texts that the report reads anyway, with what the run found to be boilerplate discounted. Other pairs get their
-estimate, and the difference that a measured pair of about that estimate shows (hot-deck imputation): what sketches
-cannot see, such as boilerplate, is carried over.
+the texts that the report reads anyway. Other pairs get their estimate, and the difference that a measured pair of about
+that estimate shows (hot-deck imputation).
 
 find_neighbours   pairs of sampled kept documents and others, with estimates
 to_measure        which of them can be measured, and which others show how far estimates are off
@@ -35,7 +34,6 @@ from neardup.report.facts import Facts
 from neardup.report.part import LONGEST, Part
 from neardup.report.similarity import BELOW, STEP
 from neardup.text.batches import text_batch
-from neardup.verify.boilerplate import Boilerplate, discounted
 from neardup.verify.resemblance import overlap
 
 SAMPLE = 1_000
@@ -280,18 +278,12 @@ def measured(facts: Facts, found: Neighbours, asked: Asked, texts: Mapping[int, 
 
 def _resemblances(facts: Facts, pairs: NDArray[np.int64], texts: Mapping[int, str]) -> NDArray[np.float64]:
     """What the run's own meter says, from the texts (tested)."""
-    gathered = facts.result.gathered
     numbers, local = np.unique(pairs, return_inverse=True)
     local = local.reshape(-1, 2)
     batch = text_batch(pa.array([texts[n].encode("utf-8", "replace") for n in numbers.tolist()], pa.large_binary()))
     sets, sizes = facts.recipe.sketcher.shingle_sets(batch, np.arange(len(numbers)))
     starts = np.cumsum(sizes) - sizes
-    found = overlap(sets, starts, sizes, local)
-    path = gathered.engine.work.boilerplate
-    if facts.recipe.verify.boilerplate and path.exists():
-        marks = Boilerplate.read(path, gathered.places).marks(numbers, sets, starts, sizes)
-        found = discounted(found, sets, starts, sizes, marks, local)
-    return found.resemblance
+    return overlap(sets, starts, sizes, local).resemblance
 
 
 def _difference(

@@ -71,8 +71,8 @@ def report_data(result: Result, *, seed: int = SEED) -> dict[str, Any]:
 def charts(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The specifications, by name; each for a wide and a narrow page."""
     made = {}
-    plain = data["histogram"]["unit"] == "resemblance" and not data["thresholds"]["boilerplate"]
-    curve = data["run"]["curve"] if plain else None  # features know nothing of discounts
+    plain = data["histogram"]["unit"] == "resemblance"
+    curve = data["run"]["curve"] if plain else None
     for size, width in (("wide", drawing.WIDE), ("narrow", drawing.NARROW)):
         if data["group_sizes"]:
             made[f"sizes-{size}"] = drawing.sizes_chart(data["group_sizes"], width=width)
@@ -130,7 +130,6 @@ def _thresholds(facts: Facts, found: below.Neighbours | str) -> dict[str, Any]:
         "unit": facts.unit,
         "threshold": facts.threshold,
         "same_site": facts.recipe.verify.same_site if facts.stricter else None,
-        "boilerplate": facts.recipe.verify.boilerplate or None,
         "higher": similarity.higher(facts) if facts.threshold else [],
         "lower": [],
         "nearest": None,

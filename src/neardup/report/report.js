@@ -187,8 +187,7 @@
       (data.thresholds.lower.length ? (data.thresholds.nearest.length ? `Pale bars: kept documents by their nearest kept one, ${drawnFrom()}. ` : `No kept document resembles another by ${hundredths(data.thresholds.lower.at(-1)[0])} or more. `) : "") +
       (h.threshold ? `Dashed: the threshold ${h.threshold}. ` : "") +
       (data.thresholds.same_site ? `Two pages of one host need ${data.thresholds.same_site}${data.thresholds.nearest ? " whatever the threshold, and make no pale bars" : ""}. ` : "") +
-      (data.thresholds.boilerplate ? `A passage that ${share(data.thresholds.boilerplate, 1, 0)} of a host's pages have counts a tenth. ` : "") +
-      (data.run.curve && h.unit === "resemblance" && !data.thresholds.boilerplate ? "Line: the share of pairs of that resemblance that the features find, computed." : "");
+      (data.run.curve && h.unit === "resemblance" ? "Line: the share of pairs of that resemblance that the features find, computed." : "");
     if (data.no_charts) {
       at("similarity-caption").before(
         note(data.no_charts),
@@ -231,9 +230,7 @@
             ? ", the pairs then measured exactly"
             : t.measured > 0
               ? `; ${share(t.measured, 1)} of the pairs were then measured exactly, the others are estimates corrected by such`
-              : t.boilerplate
-                ? "; boilerplate is not discounted in that, so these are too many rather than too few"
-                : "";
+              : "";
         lines.push(
           note(
             `${drawn}, looked for among all kept ones by their sketches${how}. ` +

@@ -103,7 +103,7 @@ def _recall(facts: Facts) -> list[Check]:
         return []
     found = recipe.filter.probability(recipe.verify.threshold)
     much = f"{found:.1%}" if found < 0.9995 else "more than 99.9%"
-    # Boilerplate and the rule for one host only make a pair less similar than the features take it for.
+    # Two pages of one host may need more than the threshold, and are then found at least as often.
     text = f"The search for candidates finds at least {much} of the pairs that reach {recipe.verify.threshold:g}"
     if found >= recipe.verify.recall - 0.005:
         return [Check("good", f"{text} (computed; neardup audit measures it).", "done")]

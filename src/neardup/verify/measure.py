@@ -16,7 +16,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.atomic import appearing
-from neardup.verify.boilerplate import Boilerplate, discounted
 from neardup.verify.resemblance import NOTHING, Overlap, overlap
 
 _RUN = 2 << 20  # shingles in the sets of one run of pairs: 16 MB, or one pair
@@ -41,24 +40,6 @@ class Shelf:
     """Until a set is there: an upper bound of its size."""
     end: int = 0
 
-    def read(self, documents: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """The sets of some documents, one behind the other."""
-        descriptor = os.open(self.path, os.O_RDONLY)
-        try:
-            return self.sets(descriptor, documents)
-        finally:
-            os.close(descriptor)
-
-    def sets(self, descriptor: int, documents: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """The same, from the open file."""
-        sets = np.empty(int(self.sizes[documents].sum()), np.uint64)
-        view = memoryview(sets).cast("B")  # type: ignore[arg-type]
-        end = 0
-        for size, at in zip(self.sizes[documents].tolist(), self.starts[documents].tolist(), strict=True):
-            os.preadv(descriptor, [view[end * 8 : (end + size) * 8]], at * 8)
-            end += size
-        return sets
-
 
 @dataclass
 class Meter:
@@ -71,11 +52,8 @@ class Meter:
     threads: int
     possible: NDArray[np.int64]
     """Documents that may be asked for, ascending."""
-    boilerplate: Callable[[Shelf, NDArray[np.int64]], Boilerplate] | None = None
-    """Finds what counts less, where something does, once these documents are on the shelf."""
     pairs: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
     overlaps: Overlap = NOTHING
-    _less: Boilerplate | None = None
 
     def __post_init__(self) -> None:
         """Take over what an earlier run measured."""
@@ -108,15 +86,13 @@ class Meter:
         if (self.shelf.starts[pairs] < 0).any():  # reading the collection again costs more than sets nobody asks for
             wanted = np.union1d(pairs, self.possible)
             self.shelve(self.shelf, wanted[self.shelf.starts[wanted] < 0])
-        if self.boilerplate is not None and self._less is None:
-            self._less = self.boilerplate(self.shelf, self.possible)
         return self._overlaps(pairs)
 
     def _overlaps(self, pairs: NDArray[np.int64]) -> Overlap:
         """Runs of pairs on all threads; each run reads the sets that it needs."""
         shelf = self.shelf
         order = np.argsort(shelf.starts[pairs[:, 1]], kind="stable")
-        found = Overlap(*(np.zeros(len(pairs), np.int64) for _ in range(3)))
+        shared = np.zeros(len(pairs), np.int64)
         volume = np.cumsum(shelf.sizes[pairs[order]].sum(axis=1))
         runs = np.split(order, np.flatnonzero(np.diff(volume // _RUN)) + 1) if len(order) else []
         descriptor = os.open(shelf.path, os.O_RDONLY)
@@ -124,18 +100,22 @@ class Meter:
 
             def run(rows: NDArray[np.int64]) -> None:
                 documents, local = np.unique(pairs[rows], return_inverse=True)
-                sets, sizes, local = shelf.sets(descriptor, documents), shelf.sizes[documents], local.reshape(-1, 2)
-                starts = np.cumsum(sizes) - sizes
-                one = overlap(sets, starts, sizes, local)
-                if self._less is not None:
-                    one = discounted(one, sets, starts, sizes, self._less.marks(documents, sets, starts, sizes), local)
-                found.first[rows], found.second[rows], found.shared[rows] = one.first, one.second, one.shared
+                sizes = shelf.sizes[documents]
+                ends = np.cumsum(sizes)
+                sets = np.empty(ends[-1], np.uint64)
+                view = memoryview(sets).cast("B")  # type: ignore[arg-type]
+                starts = ends - sizes
+                for start, end, at in zip(
+                    starts.tolist(), ends.tolist(), shelf.starts[documents].tolist(), strict=True
+                ):
+                    os.preadv(descriptor, [view[start * 8 : end * 8]], at * 8)
+                shared[rows] = overlap(sets, starts, sizes, local.reshape(-1, 2)).shared
 
             with ThreadPoolExecutor(self.threads, "neardup-measure") as pool:
                 list(pool.map(run, runs))
         finally:
             os.close(descriptor)
-        return found
+        return Overlap(shelf.sizes[pairs[:, 0]], shelf.sizes[pairs[:, 1]], shared)
 
     def look_up(self, pairs: NDArray[np.int64]) -> Overlap:
         """The overlaps of pairs; those not measured yet are measured now, and not written down."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels import overlap as kernel
+from neardup.kernels import groups as kernel
 
 
 @dataclass(frozen=True)

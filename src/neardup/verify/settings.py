@@ -19,27 +19,21 @@ class VerifySettings:
     same_site: float = 0.0
     """The resemblance from which on pages of one host under two addresses are near-duplicates: a template that is
     filled in twice makes pages alike (Henzinger, sections 3.2 and 4). 0: the threshold, wherever pages are from."""
-    boilerplate: float = 0.0
-    """The share of a host's candidate pages from which on a passage that they have counts a tenth (see
-    verify.boilerplate); 0: all passages count the same."""
 
     def __post_init__(self) -> None:
         if self.method not in ("exact", "sketch", "none"):
             raise RecipeError(f"verify = {self.method!r}: choose exact, sketch or none.")
         if not 0.0 < self.threshold <= 1.0:
             raise RecipeError(f"threshold = {self.threshold}: a resemblance lies above 0 and is at most 1.")
-        if not 0.0 <= self.boilerplate <= 1.0:
-            raise RecipeError(f"boilerplate = {self.boilerplate}: a share of a site's pages, or 0 for none.")
         if not 0.0 <= self.same_site <= 1.0:
             raise RecipeError(f"same_site = {self.same_site}: a resemblance, or 0 for the threshold.")
-        for name, value in (("boilerplate", self.boilerplate), ("same_site", self.same_site)):
-            if value and self.method != "exact":
-                raise RecipeError(
-                    f"{name} = {value} with method = {self.method!r}: it takes effect when pairs are measured; give "
-                    f'method = "exact", or {name} = 0.'
-                )
+        if self.same_site and self.method != "exact":
+            raise RecipeError(
+                f"same_site = {self.same_site} with method = {self.method!r}: it takes effect when pairs are measured; "
+                'give method = "exact", or same_site = 0.'
+            )
 
     @property
     def by_place(self) -> bool:
         """Whether it matters where documents are from."""
-        return self.boilerplate > 0.0 or self.same_site > self.threshold
+        return self.same_site > self.threshold
