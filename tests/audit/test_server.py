@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -16,12 +17,13 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
+import neardup
 from neardup import Result
 from neardup.audit import LabellingSession, app
+from neardup.audit.judging import digest_of
 from neardup.audit.labels import Labels
 from neardup.audit.server import LARGEST, address, listen, page
 from neardup.errors import MissingExtra, UsageError
-from tests.surface.conftest import run
 
 HERE = "http://127.0.0.1:4321"
 
@@ -49,6 +51,18 @@ def test_labels_are_saved_and_answered(client, session):
     assert Labels(session.folder / "labels.jsonl").history[-1].first == session.pairs[3].first
     assert client.get("/api/state").json() == answer.json()
     assert say(client, pair=3, verdict=None).json()["labels"][3] is None
+
+
+def test_texts_that_were_left_out_are_told(session):
+    session.pairs[2] = replace(session.pairs[2], first_text=None, first_length=5 << 20)
+    made = app(session)
+    client = TestClient(made, base_url=HERE, headers={"Authorization": f"Bearer {made.state.token}"})
+    pair = client.get("/api/pairs/2").json()
+    assert pair["left_out"] == {"first": 5 << 20, "second": None}
+    assert pair["segments"] == []
+    assert pair["cut"] == {"first": False, "second": False}
+    assert client.get("/api/texts/2").json()["first"] is None
+    assert client.get("/api/pairs/3").json()["left_out"] == {"first": None, "second": None}
 
 
 def test_pairs_and_texts(client, session):
@@ -232,28 +246,83 @@ def test_killed_in_the_middle_everything_acknowledged_is_there(out):
     assert "Traceback" not in stderr
 
 
-def test_the_command_measures_exports_and_says(out, tmp_path):
-    measured = run("audit", out, "--sample", "50", "--json")
-    assert measured.returncode == 0, measured.stderr
+def test_the_command_measures_exports_and_says(command, out, tmp_path):
+    measured = command("audit", out, "--sample", "50", "--json")
+    assert measured.code == 0, measured.stderr
     facts = json.loads(measured.stdout)
     assert facts["labelled"] is None
     assert facts["measured"] == json.loads((out / "audit" / "recall.json").read_text())
     assert facts["measured"]["sampled"] == 50
-    text = run("audit", out, "--sample", "50")
+    assert facts["measured"]["run"] == digest_of(Result.open(out))
+    text = command("audit", out, "--sample", "50")
     assert "removals" in text.stdout
     assert "--label" in text.stdout
 
-    early = run("audit", out, "--precision")
-    assert early.returncode == 1
+    early = command("audit", out, "--precision")
+    assert early.code == 1
     assert "no pairs have been drawn" in early.stderr
     LabellingSession.begin(Result.open(out), out / "audit", pairs=12).label(0, "correct", "same")
-    assert "1 of 12 pairs labelled" in run("audit", out, "--precision").stdout
-    exported = run("audit", out, "--export", tmp_path / "truth.jsonl", "-q")
-    assert (exported.returncode, exported.stdout, exported.stderr) == (0, "", "")
-    row = json.loads((tmp_path / "truth.jsonl").read_text())
-    assert row["verdict"] == "correct"
-    assert json.loads(run("audit", out, "--precision", "--json").stdout)["labelled"] == 1
-    assert "What people say" in run("audit", out, "--sample", "20").stdout
+    assert "1 of 12 pairs labelled" in command("audit", out, "--precision").stdout
+    target = tmp_path / "truth.jsonl"
+    assert command("audit", out, "--export", target, "-q") == (0, "", "")
+    assert json.loads(target.read_text())["verdict"] == "correct"
+    assert json.loads(command("audit", out, "--precision", "--json").stdout)["labelled"] == 1
+    assert "What people say" in command("audit", out, "--sample", "20").stdout
+
+
+def test_an_export_writes_over_nothing_unasked(command, out, tmp_path):
+    LabellingSession.begin(Result.open(out), out / "audit", pairs=12).label(0, "correct", "same")
+    target = tmp_path / "truth.jsonl"
+    target.write_text("mine\n")
+    refused = command("audit", out, "--export", target)
+    assert refused.code == 2
+    assert "is there already; choose another name, or give --overwrite" in refused.stderr
+    assert target.read_text() == "mine\n"
+    assert command("audit", out, "--export", target, "--overwrite").code == 0
+    assert json.loads(target.read_text())["reason"] == "same"
+
+
+@pytest.fixture
+def another_run(out) -> Path:
+    """Pairs were drawn and labelled; then the same folder got another run."""
+    session = LabellingSession.begin(Result.open(out), out / "audit", pairs=12)
+    session.label(0, "incorrect", "item")
+    source = next(iter(Result.open(out).run()["inputs"]))["path"]
+    for name in ("run.json", "work"):
+        (out / name).unlink()
+    neardup.dedup(source, threshold=0.9, work=out / "work", threads=2).write(out, corpus=False)
+    return out
+
+
+def test_labels_of_another_run_are_not_shown_as_this_ones(command, another_run, tmp_path):
+    out, target = another_run, tmp_path / "truth.jsonl"
+    measured = command("audit", out, "--sample", "20", "--json")
+    assert measured.code == 0
+    assert json.loads(measured.stdout)["labelled"] is None
+    assert "of another run" in measured.stderr
+    text = command("audit", out, "--sample", "20")
+    assert "What people say" not in text.stdout
+    for given in (["--precision"], ["--precision", "--export", target], ["--label"], ["--export", target, "--json"]):
+        refused = command("audit", out, *given)
+        assert refused.code == 2, given
+        assert "holds pairs and labels of another run" in refused.stderr
+        assert "--export them for `neardup evaluate`, and move the folder away" in refused.stderr
+        assert refused.stdout == ""
+        assert not target.exists()
+    exported = command("audit", out, "--export", target)
+    assert exported.code == 0
+    assert json.loads(target.read_text())["verdict"] == "incorrect"
+    assert "of another run than the one in" in exported.stderr
+    assert "What people say" not in exported.stderr
+
+
+def test_labels_can_be_exported_when_the_run_is_gone(command, out, tmp_path):
+    LabellingSession.begin(Result.open(out), out / "audit", pairs=12).label(0, "correct")
+    (out / "work").unlink()
+    exported = command("audit", out, "--export", tmp_path / "truth.jsonl")
+    assert exported.code == 0
+    assert "cannot be told" in exported.stderr
+    assert len((tmp_path / "truth.jsonl").read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -265,15 +334,17 @@ def test_the_command_measures_exports_and_says(out, tmp_path):
         ["--label", "--precision"],
         ["--seed", "3", "--precision"],
         ["--sample", "5", "--export", "x.jsonl"],
+        ["--overwrite"],
+        ["--overwrite", "--label"],
     ],
 )
-def test_options_that_contradict(out, options):
-    answer = run("audit", out, *options)
-    assert answer.returncode == 2, answer.stderr
+def test_options_that_contradict(command, out, options):
+    answer = command("audit", out, *options)
+    assert answer.code == 2, answer.stderr
     assert options[0] in answer.stderr
 
 
-def test_no_finished_run(tmp_path):
-    answer = run("audit", tmp_path)
-    assert answer.returncode == 1
+def test_no_finished_run(command, tmp_path):
+    answer = command("audit", tmp_path)
+    assert answer.code == 1
     assert "holds no finished run" in answer.stderr

@@ -100,7 +100,7 @@ def test_pairs_of_another_run_are_refused(finished, session, tmp_path):
     head, *rest = (session.folder / "pairs.jsonl").read_text().splitlines(keepends=True)
     changed = json.dumps({**json.loads(head), "run": "0" * 16}) + "\n"
     (session.folder / "pairs.jsonl").write_text(changed + "".join(rest))
-    with pytest.raises(UsageError, match="pairs of another run"):
+    with pytest.raises(UsageError, match=r"pairs and labels of another run.*--export them.*move the folder away"):
         LabellingSession.begin(Result.open(finished), session.folder)
 
 
@@ -154,6 +154,42 @@ def test_long_texts_are_cut(finished, tmp_path, monkeypatch):
     assert LONGEST > 10_000
 
 
+def test_few_texts_are_in_memory_at_once_and_very_long_ones_are_left_out(finished, tmp_path, monkeypatch):
+    asked: list[int] = []
+    result = Result.open(finished)
+    sizes = result.gathered.collection.numbers("bytes")
+    ids = result.gathered.collection.any_order("id", np.arange(len(sizes))).to_pylist()
+    size_of = dict(zip(ids, sizes.tolist(), strict=True))
+    largest = int(np.median(sizes)) + 20
+    read = Result.texts
+
+    def texts(self, numbers):
+        asked.append(int(sizes[list(numbers)].sum()))
+        return read(self, numbers)
+
+    monkeypatch.setattr(Result, "texts", texts)
+    monkeypatch.setattr("neardup.audit.session.LARGEST", largest)
+    monkeypatch.setattr("neardup.audit.session._AT_ONCE", 2500)
+    session = LabellingSession.begin(result, tmp_path / "few", pairs=30)
+    assert len(asked) > 2
+    assert max(asked) < 2500 + largest
+    texts_of = {row["id"]: row["text"] for row in lines(finished.parent / "pages.jsonl")}
+    left = 0
+    for pair in session.pairs:
+        for name, text, length in (
+            (pair.first, pair.first_text, pair.first_length),
+            (pair.second, pair.second_text, pair.second_length),
+        ):
+            if size_of[name] > largest:
+                left += 1
+                assert (text, length) == (None, size_of[name])
+            else:
+                assert (text, length) == (texts_of[name], len(texts_of[name]))
+    assert 0 < left < 60
+    again = LabellingSession(session.folder)
+    assert again.pairs == session.pairs
+
+
 def test_a_run_without_removals(tmp_path):
     source = tmp_path / "one.jsonl"
     source.write_text(json.dumps({"id": "1", "text": "all alone in this world of pages"}) + "\n")
@@ -167,8 +203,20 @@ def test_inputs_that_are_gone_are_told(tmp_path, finished):
     shutil.copytree(finished, tmp_path / "out")
     inputs = tmp_path / "out" / "work" / "inputs.json"
     inputs.write_text(inputs.read_text().replace("pages.jsonl", "nothing.jsonl"))
-    with pytest.raises(InputError, match=r"nothing\.jsonl.*again"):
+    told = r"nothing\.jsonl is not there any more.* Put it back, or run `neardup dedup` again"
+    with pytest.raises(InputError, match=told):
         LabellingSession.begin(Result.open(tmp_path / "out"), tmp_path / "audit")
-    with pytest.raises(InputError, match=r"nothing\.jsonl.*again"):
+    with pytest.raises(InputError, match=told) as found:
         measure_recall(Result.open(tmp_path / "out"))
-    assert not (tmp_path / "audit" / "pairs.jsonl").exists()
+    assert "in the folder" not in str(found.value)
+
+
+def test_inputs_that_changed_are_told(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "out")
+    source = tmp_path / "pages.jsonl"
+    source.write_text("another one\n")
+    inputs = tmp_path / "out" / "work" / "inputs.json"
+    old = json.loads(inputs.read_text())
+    inputs.write_text(json.dumps(old).replace(str(finished.parent / "pages.jsonl"), str(source)))
+    with pytest.raises(InputError, match=r"pages\.jsonl has changed since"):
+        measure_recall(Result.open(tmp_path / "out"))

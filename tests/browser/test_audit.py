@@ -1,8 +1,10 @@
 """The labelling page in a real browser: by the keyboard, by mouse, at both widths, on hostile documents."""
 
 import json
+import re
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -210,6 +212,190 @@ def test_by_mouse_or_touch_at_both_widths(any_page, run, tmp_path):
         assert not any_page.errors
     assert session.said(near) is None
     assert [said.reason for said in session.labels.history] == [None, "item", None]
+
+
+class Held:
+    """Answers to some requests that come when the test says so."""
+
+    def __init__(self, page, path: str) -> None:
+        self._page, self._open = page, False
+        self._routes: list = []
+        page.route(re.compile(path), lambda route: route.continue_() if self._open else self._routes.append(route))
+
+    def wait(self) -> None:
+        """Until somebody asks."""
+        for _ in range(200):
+            if self._routes:
+                return
+            self._page.wait_for_timeout(20)
+        raise AssertionError("nobody asked")
+
+    def let_go(self) -> None:
+        self._open = True
+        for route in self._routes:
+            route.continue_()
+
+
+def who(watched) -> str:
+    """The id of the removed document on screen."""
+    return watched.page.inner_text(".who .name >> nth=0")
+
+
+def on_screen(session: LabellingSession, watched) -> list[int]:
+    return [i for i, pair in enumerate(session.pairs) if pair.first == who(watched)]
+
+
+def verdicts(session: LabellingSession) -> dict[int, str]:
+    return {i: said.verdict for i in range(len(session.pairs)) if (said := session.said(i))}
+
+
+def test_nothing_is_said_of_a_pair_that_is_not_on_screen(desktop, run, tmp_path):
+    session = begin(run, tmp_path, pairs=30)
+    page = desktop.page
+    with served(session) as url:
+        open_page(desktop, url)
+        page.wait_for_load_state("networkidle")
+        held = Held(page, r"/api/pairs/2$")
+        page.keyboard.press("j")
+        page.wait_for_function("() => document.getElementById('place').textContent.startsWith('Pair 2 ')")
+        page.keyboard.press("j")
+        held.wait()
+        assert on_screen(session, desktop) == [1]
+        assert page.get_attribute("#pair", "aria-busy") == "true"
+        for key in ("c", "i", "1", "Enter"):  # the third pair is wanted, and on its way
+            page.keyboard.press(key)
+        page.click("[data-verdict=undecided]")
+        page.wait_for_timeout(200)
+        assert place(desktop).startswith("Pair 2 ")
+        assert verdicts(session) == {}
+        held.let_go()
+        page.wait_for_function("() => document.getElementById('place').textContent.startsWith('Pair 3 ')")
+        assert on_screen(session, desktop) == [2]
+        assert page.get_attribute("#pair", "aria-busy") == "false"
+        page.keyboard.press("u")
+        wait_for(desktop, "1 of")
+        assert verdicts(session) == {2: "undecided"}
+        assert not desktop.errors
+
+
+def test_what_is_typed_behind_a_label_that_moves_on_counts_for_nothing(desktop, run, tmp_path):
+    session = begin(run, tmp_path, pairs=30)
+    page = desktop.page
+    with served(session) as url:
+        open_page(desktop, url)
+        page.keyboard.press("c")
+        wait_for(desktop, "1 of")
+        held = Held(page, r"/api/labels$")
+        page.keyboard.press("1")
+        held.wait()
+        for key in ("i", "2", "u"):  # meant for the pair that comes, or for nothing
+            page.keyboard.press(key)
+        held.let_go()
+        page.wait_for_function("() => document.getElementById('place').textContent.startsWith('Pair 2 ')")
+        page.wait_for_timeout(200)
+        assert verdicts(session) == {0: "correct"}
+        assert [said.reason for said in session.labels.history] == [None, "same"]
+        assert place(desktop).startswith("Pair 2 ")
+
+
+def test_a_reason_may_be_typed_before_the_verdict_is_saved(desktop, run, tmp_path):
+    session = begin(run, tmp_path, pairs=30)
+    page = desktop.page
+    with served(session) as url:
+        open_page(desktop, url)
+        held = Held(page, r"/api/labels$")
+        page.keyboard.press("i")
+        held.wait()
+        page.keyboard.press("2")
+        held.let_go()
+        page.wait_for_function("() => document.getElementById('place').textContent.startsWith('Pair 2 ')")
+        assert (session.said(0).verdict, session.said(0).reason) == ("incorrect", "item")
+        page.keyboard.press("z")
+        wait_for(desktop, "0 of")
+        assert place(desktop).startswith("Pair 1 ")
+
+
+def test_a_pair_that_does_not_come_leaves_the_old_one_to_be_judged(desktop, run, tmp_path):
+    session = begin(run, tmp_path, pairs=30)
+    page = desktop.page
+    with served(session) as url:
+        page.route(re.compile(r"/api/pairs/1$"), lambda route: route.abort())
+        open_page(desktop, url)
+        page.keyboard.press("j")
+        page.wait_for_selector("#trouble:not([hidden])")
+        page.keyboard.press("c")
+        wait_for(desktop, "1 of")
+        assert on_screen(session, desktop) == [0]
+        assert verdicts(session) == {0: "correct"}
+
+
+def test_undo_takes_back_what_was_said_since_the_pair_came(desktop, run, tmp_path):
+    """c j k i z: the second verdict goes, the first one stays; another z takes that back."""
+    session = begin(run, tmp_path, pairs=30)
+    page = desktop.page
+    with served(session) as url:
+        open_page(desktop, url)
+        page.keyboard.press("c")
+        wait_for(desktop, "1 of")
+        for key, there in (("j", 2), ("k", 1)):
+            page.keyboard.press(key)
+            page.wait_for_function(
+                "n => document.getElementById('place').textContent.startsWith(`Pair ${n} `)", arg=there
+            )
+        page.keyboard.press("i")
+        page.wait_for_function("() => document.getElementById('tally').textContent.includes('0 correct, 1 incorrect')")
+        page.keyboard.press("z")
+        page.wait_for_function("() => document.getElementById('tally').textContent.includes('1 correct, 0 incorrect')")
+        assert verdicts(session) == {0: "correct"}
+        page.keyboard.press("z")
+        wait_for(desktop, "0 of")
+        assert verdicts(session) == {}
+        assert page.is_disabled("#undo")
+
+
+WORDS_THAT_NOBODY_WROTE = """() => {
+  const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const text = walk.currentNode, tag = text.parentElement.tagName;
+    if (tag !== "SCRIPT" && tag !== "STYLE" && /null|undefined|NaN|\\[object/.test(text.data)) found.push(text.data);
+  }
+  return found;
+}"""
+
+
+def test_what_is_not_there_is_not_shown_as_a_word(any_page, run, tmp_path):
+    """Copies have no differences, some pairs no URLs and no cut texts; and one has no text."""
+    session = begin(run, tmp_path, pairs=30)
+    copy = next(i for i, pair in enumerate(session.pairs) if pair.relation == "identical")
+    session.pairs[copy] = replace(session.pairs[copy], first_url=None, second_url=None)
+    session.pairs[1 if copy == 0 else 0] = replace(
+        session.pairs[1], resemblance=None, first_in_second=None, second_in_first=None, first_length=10**6
+    )
+    session.pairs[2 if copy != 2 else 3] = replace(session.pairs[2], first_text=None, first_length=5 << 20)
+    page = any_page.page
+    with served(session) as url:
+        open_page(any_page, url)
+        for number in range(len(session.pairs)):
+            page.evaluate("n => go(n)", number)
+            page.wait_for_function("n => shown.number === n", arg=number)
+            page.keyboard.press("b")
+            if number == copy:
+                assert "No token differs." in page.inner_text("#pair")
+                shot(any_page, "copy")
+            if session.pairs[number].first_text is None:
+                assert "(5,242,880 bytes) is too long to be shown here" in page.inner_text("#pair")
+                assert page.query_selector(".diff") is None
+                shot(any_page, "left-out")
+            assert page.evaluate(WORDS_THAT_NOBODY_WROTE) == []
+            page.click("#texts")
+            page.wait_for_selector(".whole")
+            page.keyboard.press("u")
+            page.wait_for_selector("#why:not([hidden])")
+            assert page.evaluate(WORDS_THAT_NOBODY_WROTE) == []
+            assert any_page.overflow == 0
+        left = page.evaluate("() => { const p = at('pair'); fill(p, null, [undefined, false]); return p.textContent }")
+        assert left == ""
+        assert not any_page.errors
 
 
 def test_hostile_documents_are_shown_and_do_nothing(any_page, run, tmp_path):

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from neardup.evaluating import henzinger, jain
+from neardup.evaluating import figures, henzinger, jain
+from neardup.evaluating.exhibit import Exhibit
 from neardup.evaluating.page import Table, write_page
 from tests.browser.conftest import Watched
 from tests.evaluate.studies import random_study
@@ -11,7 +12,18 @@ from tests.evaluate.test_page import HOSTILE
 
 
 def test_it_fits_and_runs_nothing(any_page: Watched, tmp_path: Path) -> None:
-    exhibits = henzinger.exhibits(random_study(1, clusters=300)) + jain.exhibits(some(1, queries=3))
+    measured = [
+        {"recipe": name, "measure": measure, "share": share, "low": share - 0.06, "high": share + 0.03}
+        for name, shares in (("alg-b", (0.95, 0.89)), ("alg-c", (0.96, 0.93)), ("a recipe of my own", (0.7, 0.97)))
+        for measure, share in zip(("precision", "recall"), shares, strict=True)
+    ]
+    title = "Precision and recall of the recipes"
+    chart = figures.intervals(measured, title=title, name="recipe", what="measure", value="share")
+    exhibits = [
+        Exhibit(key="recipes", title=title, source="", rows=measured, chart=chart),
+        *henzinger.exhibits(random_study(1, clusters=300)),
+        *jain.exhibits(some(1, queries=3)),
+    ]
     recipes = [[name, "1,234", "0.951 (0.930–0.970)", "0.890 (0.860–0.910)"] for name in ("alg-b", "alg-c", HOSTILE)]
     summary = [Table("Recipes side by side", ["recipe", "pairs", "precision", "recall"], recipes)]
     path = tmp_path / "evaluation.html"
@@ -19,6 +31,8 @@ def test_it_fits_and_runs_nothing(any_page: Watched, tmp_path: Path) -> None:
     page = any_page.page
     page.goto(path.as_uri())
     assert any_page.overflow == 0
+    titles = page.locator("h2").all_inner_texts()
+    assert titles == ["Side by side", "Recipes side by side", "After Henzinger", "After Jain, Dahlin, Tewari"]
     pictures = page.locator("svg")
     assert pictures.count() == sum(exhibit.chart is not None for exhibit in exhibits)
     room = page.evaluate("document.documentElement.clientWidth")

@@ -106,6 +106,90 @@ def test_ids_of_the_truth_cannot_steer_the_terminal(run, here):
     assert "\x07" not in out + err
 
 
+EVIL = "\x1b[31mred\x1b]0;title\x07\x9b31m\u202e"
+
+
+def test_errors_cannot_steer_the_terminal(run, here):
+    (here / "t.tsv").write_text(f"a{EVIL}\tb\tlabel\nx\ty\n")
+    for name, content in (
+        ("short.tsv", f"a\tb\tlabel\n{EVIL}\ty\n"),
+        ("verdict.tsv", f"a\tb\tlabel\nx\ty\t{EVIL}\n"),
+        ("names.tsv", f"{EVIL}\tb\n1\t2\n"),
+        ("keys.jsonl", f'{{"a": "x", "b": "y", "label": "{EVIL}\n'),
+        (f"{EVIL.replace('/', '')}.tsv", "a\tb\n1\t2\n"),
+    ):
+        (here / name).write_text(content)
+        code, out, err = run("evaluate", "pages.jsonl", "--truth", name)
+        assert code == 1, name
+        assert out == ""
+        assert all(c.isprintable() or c == "\n" for c in err), name
+    code, _, err = run("evaluate", "pages.jsonl", "--truth", "truth.tsv", f"--{EVIL}")
+    assert code == 2
+    assert "Usage:" in err.splitlines()[0]  # lines stay lines
+    assert all(c.isprintable() or c == "\n" for c in err)
+    assert run(f"{EVIL}")[2].isascii()
+
+
+def test_json_cannot_steer_the_terminal(run, here):
+    rows = [{"id": x, "text": "one two three four five six seven eight nine ten"} for x in "ab"]
+    (here / "d.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    (here / "t.jsonl").write_text(json.dumps({"a": "a", "b": "b", "label": "yes", "kind": f"é {EVIL} \U000e0041"}))
+    code, out, _ = run("evaluate", "d.jsonl", "--truth", "t.jsonl", "--recipe", "alg-b", "--json", "--no-papers", "-q")
+    assert code == 0
+    assert all(c.isprintable() or c == "\n" for c in out)
+    [kinds] = [s for s in json.loads(out)["splits"] if s["key"] == "kind"]
+    assert kinds["parts"][0]["part"] == f"é {EVIL} \U000e0041"
+    assert "é" in out
+
+
+def test_an_interrupted_evaluation_can_be_made_again(run, here, monkeypatch):
+    arguments = (
+        "evaluate",
+        "pages.jsonl",
+        "--truth",
+        "truth.tsv",
+        "--recipe",
+        "alg-b",
+        "--no-papers",
+        "-q",
+        "-o",
+        "out",
+    )
+
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("neardup.evaluating.write.write_page", stopped)
+        assert run(*arguments)[0] == 130
+    assert (here / "out/recipes.parquet").exists()
+    assert not (here / "out/evaluation.json").exists()
+    (here / "out/.pairs.parquet.part").write_bytes(b"half")
+    assert run(*arguments)[0] == 0
+    assert not (here / "out/.pairs.parquet.part").exists()
+
+
+@pytest.mark.parametrize("name", ["pairs.parquet", "mine.txt", "exhibits/mine.csv"])
+def test_a_folder_of_the_users_is_not_written_into(run, here, name):
+    (here / "theirs" / name).parent.mkdir(parents=True)
+    (here / "theirs" / name).write_text("x")
+    code, _, err = run("evaluate", "pages.jsonl", "--truth", "truth.tsv", "-o", "theirs")
+    assert code == 2
+    assert "holds other files" in err
+    assert (here / "theirs" / name).read_text() == "x"
+
+
+def test_lists_of_queries(run, here):
+    ids = [json.loads(line)["id"] for line in (here / "pages.jsonl").read_text().splitlines()[:12]]
+    (here / "l.tsv").write_text("query\tid\n" + "".join(f"tea\t{i}\n" for i in ids))
+    arguments = ("evaluate", "pages.jsonl", "--truth", "truth.tsv", "--recipe", "alg-b", "-q", "--lists", "l.tsv")
+    assert run(*arguments, "-o", "out")[0] == 0
+    assert (here / "out/exhibits/jain-figure-8.csv").read_text().startswith("query,")
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert "-o OUT" in err
+
+
 def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.S | re.M)
 

@@ -168,3 +168,19 @@ def test_one_list_and_many(exhibits: dict[str, Exhibit]) -> None:
     assert len(by_list.chart["encoding"]["color"]["scale"]["domain"]) == 7
     assert len({row["query"] for row in by_list.rows}) == 12
     assert by_list.note == "5 more queries are in the data and not drawn."
+
+
+def test_intervals_have_a_rule_and_a_dot_for_every_share() -> None:
+    rows = [
+        {"recipe": recipe, "measure": measure, "share": 0.5, "low": 0.4, "high": 0.7}
+        for recipe in ("alg-b", "alg-c")
+        for measure in ("precision", "recall")
+    ]
+    spec = figures.intervals(rows, title="t", name="recipe", what="measure", value="share")
+    assert [layer["mark"]["type"] for layer in spec["layer"]] == ["rule", "point"]
+    assert spec["layer"][0]["encoding"]["x"]["field"] == "low"
+    assert spec["layer"][0]["encoding"]["x2"]["field"] == "high"
+    assert spec["encoding"]["color"]["scale"]["domain"] == ["precision", "recall"]
+    assert spec["data"]["values"] == rows
+    drawn = Exhibit(key="recipes", title="t", source="", rows=rows, chart=spec).svg()
+    assert drawn.count('aria-roledescription="rule mark"') == drawn.count('aria-roledescription="point"') == 4

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from neardup.evaluating import henzinger
+from neardup.evaluating import combined, henzinger
 from neardup.evaluating.algorithms import Algorithm, algorithms, c_ranges, component_of
 from neardup.evaluating.combined import choose, cut_offs, halves
 from neardup.evaluating.exhibit import Exhibit
@@ -300,3 +300,113 @@ def test_other_bits_and_features() -> None:
     assert [row["B-similarity"] for row in exhibits["table-1"].rows] == list(range(2, 13))
     assert [row["C-similarity"] for row in exhibits["table-10"].rows] == ["120–122", "123–124", "125–126", "127–128"]
     assert "120" in exhibits["table-9"].caption
+
+
+# Weights, levels, copies, and why something is not there.
+
+
+def test_weights_reach_every_share_of_labelled_pairs() -> None:
+    """A correct pair of weight 1 beside an incorrect one of weight 9: a tenth is correct, wherever it is told."""
+    n = 40
+    verdict = np.where(np.arange(n) % 2, -1, 1).astype(np.int8)
+    weight = np.where(verdict == 1, 1.0, 9.0)
+    # Two pairs of every three pages, so that every component has one of each.
+    first = np.arange(n) // 2 * 3 + np.arange(n) % 2
+    values = {"documents": 60, "first": first, "second": first + 1, "verdict": verdict, "weight": weight}
+    values |= {"in_c": np.ones(n, bool), "term_difference": np.full(n, 300)}
+    exhibits = made(plain(n, **values))
+    for key in ("table-2", "table-5", "table-12"):
+        assert exhibits[key].rows[0]["correct"] == pytest.approx(0.1), key
+    for key in ("figure-6", "figure-7", "table-11", "compared"):
+        assert exhibits[key].rows[0]["precision"] == pytest.approx(0.1), key
+        assert "weights of the truth" in exhibits[key].note
+    large = {row["verdict"]: row for row in exhibits["table-8"].rows}
+    assert (large["correct"]["Alg. B"], large["correct"]["share B"]) == (20, pytest.approx(0.1))
+    assert "weights" not in exhibits["table-1"].note + exhibits["table-9"].note
+    assert "weights" not in made(plain(n, verdict=verdict))["table-2"].note
+
+
+@pytest.mark.parametrize(("key", "letter"), [("table-3", "b"), ("table-6", "c")])
+def test_kinds_are_weighted(key: str, letter: str) -> None:
+    study = random_study(4)
+    correct = [p for p in returned(study, letter) if p["verdict"] == 1 and p["kind"]]
+    for row in made(study)[key].rows:
+        of_kind = [p for p in correct if p["kind"] == row["kind"]]
+        assert row["share"] == pytest.approx(float(naive.weight(of_kind) / naive.weight(correct)))
+
+
+def test_the_cut_off_is_chosen_by_weight() -> None:
+    """Wrong pairs of 340 bits and right ones of 370: a cut-off helps only where the wrong ones weigh something."""
+    n = 200
+    wrong = np.arange(n) % 10 == 0
+    values = {"verdict": np.where(wrong, -1, 1).astype(np.int8), "c": np.where(wrong, 340, 370)}
+    for weight, chosen in ((1e-3, 0), (5.0, 370)):
+        rows = made(plain(n, weight=np.where(wrong, weight, 1.0), **values))["figure-7"].rows
+        assert [row["C-similarity threshold"] for row in rows if row["chosen"]] == [chosen]
+
+
+def test_the_level_reaches_the_exhibits() -> None:
+    study = random_study(3)
+    wide, narrow = ({e.key: e for e in henzinger.exhibits(study, level=level)} for level in (0.99, 0.5))
+    for key, name in (("table-2", "correct"), ("figure-6", "precision"), ("table-1", "share")):
+        one, other = wide[key].rows[0], narrow[key].rows[0]
+        assert one[name] == other[name]
+        assert one[f"{name} high"] - one[f"{name} low"] > 1.5 * (other[f"{name} high"] - other[f"{name} low"])
+    assert "99 % interval" in str(wide["figure-6"].chart)
+    assert "50 % interval" in str(narrow["figure-6"].chart)
+    assert "95 %" not in str(wide["figure-6"].chart)
+
+
+def test_labels_of_copies_move_to_the_page_that_stays() -> None:
+    """Pages 0 and 3 are copies, and 1 and 4; what is said of (3, 1), (0, 4) and (3, 2) is said of (0, 1) and (0, 2)."""
+    first, second = np.array([0, 1, 0, 1, 0, 0, 2]), np.array([3, 4, 1, 3, 4, 2, 3])
+    values = {"identical": np.arange(7) < 2, "documents": 5, "first": first, "second": second}
+    weight, words = np.array([1, 1, 1, 3.0, 3.0, 1, 7.0]), ["", "", "", "yes", "yes", "", "no"]
+    verdict = np.array([1, 1, 2, 1, 1, 2, -1], np.int8)
+    left = plain(7, verdict=verdict, weight=weight, reason=words, **values).distinct()
+    assert [*zip(left.first.tolist(), left.second.tolist(), left.verdict.tolist(), strict=True)] == [
+        (0, 1, 1),
+        (0, 2, -1),
+    ]
+    assert left.weight.tolist() == [3, 7]
+    assert left.reason == ["yes", "no"]
+    assert (left.documents, left.contradictions) == (3, 0)
+    assert left.distinct() is left
+    verdict = np.array([1, 1, 2, 1, -1, 2, -1], np.int8)
+    against = plain(7, verdict=verdict, reason=words, **values)
+    assert against.distinct().verdict.tolist() == [0, -1]
+    assert "1 pair counts as undecided" in made(against)["table-2"].note
+
+
+def test_prefilled_forms_stand_beside_the_verdicts() -> None:
+    """Her parenthesis in tables 2 and 5: out of all pairs of the row."""
+    verdict, words = np.array([0, 0, 0, 1, -1], np.int8), ["form", "Prefilled form", "cannot evaluate", "form", ""]
+    [row, *_] = made(plain(5, verdict=verdict, reason=words))["table-2"].rows
+    assert (row["undecided"], row["forms"]) == (pytest.approx(0.6), pytest.approx(0.4))
+    assert "forms" not in made(plain(5, verdict=verdict))["table-2"].rows[0]
+
+
+def test_why_there_is_no_second_half() -> None:
+    chain = {"documents": 11, "first": np.arange(10), "second": np.arange(1, 11)}
+    exhibits = made(plain(10, verdict=np.ones(10, np.int8), **chain))
+    assert exhibits["figure-7"].rows
+    for key in ("table-12", "compared"):
+        assert "one connected component" in exhibits[key].note
+        assert "S1 has 10 judged pairs, S2 0." in exhibits[key].note
+
+
+def test_why_no_cut_off_is_chosen() -> None:
+    """One component is correct and one is not: whichever half has the correct one, the other half has none."""
+    seen = set()
+    for verdict in ([1, -1], [-1, 1]):
+        exhibits = made(plain(2, verdict=np.array(verdict, np.int8)))
+        seen |= {exhibits["figure-7"].note, exhibits["compared"].note}
+    sizes = "S1 has 1 judged pairs, S2 1."
+    assert f"S1 has no correct pair, so no cut-off can be chosen on it. {sizes}" in seen
+    assert f"Algorithm B has no correct pair in S2, so R is not defined there. {sizes}" in seen
+
+
+def test_why_nothing_passes_the_cut_off() -> None:
+    b, _ = algorithms(plain(4, verdict=np.ones(4, np.int8), c=np.array([380, 380, 340, 340])))
+    exhibit = combined.tested(b, np.array([False, False, True, True]), 370, "")
+    assert exhibit.note.startswith("None of the 2 judged pairs of S2 has C-similarity 370 or more")

@@ -3,8 +3,10 @@
 import csv
 import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -12,7 +14,9 @@ import neardup
 from neardup import sample
 from neardup.errors import InputError, UsageError
 from neardup.evaluating import Evaluation, evaluate, read_truth
+from neardup.evaluating.lists import place_lists, read_lists
 from neardup.recipe import Recipe
+from neardup.recipes import load_recipe
 from neardup.text.sites import site
 from tests.naive import evaluation as naive
 
@@ -258,3 +262,186 @@ def test_documents_cannot_break_the_files(tmp_path):
     assert all(not p.startswith("=") for p in parts)
     for svg in tmp_path.glob("exhibits/*.svg"):
         assert "<script" not in svg.read_text()
+
+
+VOCABULARY = [f"w{i}" for i in range(3000)]
+
+
+def near_pairs(count, seed=3, length=300):
+    """Pairs of texts that differ in one word, each pair of its own."""
+    random = np.random.default_rng(seed)
+    documents = []
+    for i in range(count):
+        words = random.choice(VOCABULARY, length).tolist()
+        documents.append({"id": f"p{i}a", "text": " ".join(words)})
+        words[5] = f"changed{i}"
+        documents.append({"id": f"p{i}b", "text": " ".join(words)})
+    return documents
+
+
+def exhibits_of(found):
+    return {e.key: e for e in found.exhibits}
+
+
+def test_weights_and_level_reach_the_exhibits():
+    truth = [
+        {"first": f"p{i}a", "second": f"p{i}b", "verdict": "no" if i % 2 else "yes", "weight": 9 if i % 2 else 1}
+        for i in range(30)
+    ]
+    found = evaluate(near_pairs(30), truth, recipes=["alg-b"], splits=False, level=0.8)
+    ours, hers = found["alg-b"].pairs.correct_share, exhibits_of(found)["table-2"].rows[0]
+    assert tuple(ours) == pytest.approx((hers["correct"], hers["correct low"], hers["correct high"]))
+    assert ours.value < 0.2
+    assert "80 % interval" in str(exhibits_of(found)["figure-6"].chart)
+
+
+def test_a_recipe_of_the_users_is_not_hers_whatever_its_name():
+    strict = load_recipe("alg-b").changed(sketch_r=6)
+    truth = [{"first": f"p{i}a", "second": f"p{i}b", "verdict": "yes"} for i in range(20)]
+    mine, other = (evaluate(near_pairs(20), truth, recipes={n: strict}, splits=False) for n in ("alg-b", "x"))
+    assert mine["alg-b"].pairs.pairs < 20
+    for found in (mine, other):
+        assert sum(row["pairs"] for row in exhibits_of(found)["table-1"].rows) >= 18
+    both = {"alg-b": strict, "hers": "alg-b"}
+    assert evaluate(near_pairs(20), truth, recipes=both, splits=False, papers=False).base == "hers"
+
+
+def test_labelled_pairs_are_the_first_to_be_compared():
+    """40 labelled pairs beside a crowd of 1,770 that nobody labelled, and copies: all labelled ones are looked at."""
+    documents = near_pairs(40)
+    crowd = near_pairs(1, seed=9)[0]["text"].split(" ")
+    documents += [{"id": f"c{i}", "text": " ".join([*crowd[:10], f"q{i}", *crowd[11:]])} for i in range(60)]
+    documents += [{"id": f"d{i}", "text": documents[0]["text"]} for i in range(30)]
+    truth = [{"first": f"p{i}a", "second": f"p{i}b", "verdict": "yes"} for i in range(40)]
+    found = evaluate(documents, truth, recipes=["alg-b"], sample=50)
+    exhibits = exhibits_of(found)
+    labelled = exhibits["table-2"].rows[0]["pairs"]
+    assert labelled > 30
+    assert exhibits["table-3"].caption == f"{labelled} pairs."
+    assert "labelled ones first" in exhibits["figure-2"].caption
+    [split] = [s for s in found.split_results if s.key == "difference"]
+    assert sum(m.correct + m.missed for _, _, m in split.parts) == 40
+
+
+def test_labels_of_copies_count():
+    documents = near_pairs(10)
+    documents += [{"id": f"q{i}a", "text": documents[2 * i]["text"]} for i in range(10)]
+    truth = [{"first": f"q{i}a", "second": f"p{i}b", "verdict": "yes"} for i in range(10)]
+    own = [{**row, "first": row["first"].replace("q", "p")} for row in truth]
+    on_copies, on_pages = (evaluate(documents, t, recipes=["alg-b"], splits=False) for t in (truth, own))
+    assert exhibits_of(on_copies)["table-2"].rows == exhibits_of(on_pages)["table-2"].rows
+    against = evaluate(documents, [*truth, {**own[0], "verdict": "no"}], recipes=["alg-b"], splits=False)
+    assert any("copies are labelled differently" in s for s in against.said)
+
+
+def test_clusters_know_all_pairs_of_their_documents():
+    truth = [{"id": x, "cluster": 1} for x in "abc"]
+    with pytest.raises(UsageError, match="clusters tell of all pairs"):
+        evaluate(TEXTS, truth, unlisted="unknown")
+
+
+def test_what_was_cut_short_is_said_of_the_exhibits():
+    copies = [{"id": str(i), "text": f"{TEXTS[0]['text']} {'x' * (i % 3)}"} for i in range(12)]
+    truth = [{"first": "0", "second": "1", "verdict": "yes"}]
+    found = evaluate(copies, truth, recipes=["lists"], most=2, splits=False)
+    exhibits = exhibits_of(found)
+    assert "alg-b compared" in exhibits["table-1"].note
+    assert "alg-c compared" in exhibits["table-1"].note
+    assert "bloom compared" in exhibits["jain-degree"].note
+    assert sum(s.startswith("Papers: ") for s in found.said) == 3
+    whole = exhibits_of(evaluate(copies, truth, recipes=["lists"], splits=False))
+    assert "compared" not in whole["table-1"].note + whole["jain-degree"].note
+
+
+def test_documents_with_the_same_id_stay_apart():
+    """c and the second a are one text, and the first a is another."""
+    texts = [TEXTS[3] | {"id": "a"}, TEXTS[0] | {"id": "c"}, TEXTS[0] | {"id": "a"}]
+    truth = [{"first": "a", "second": "c", "verdict": "no"}]
+    found = evaluate(texts, truth, recipes="alg-b", splits=False, papers=False, on_error="skip")
+    assert found["alg-b"].pairs[:5] == (1, 0, 0, 0, 1)  # the truth is about the first a
+    assert any("more than one document" in s for s in found.said)
+
+
+LISTS = [
+    ("tea", "p0a", 2),
+    ("tea", "p0b", 1),
+    ("tea", "gone", 3),
+    ("tea", "p1a", 4),
+    ("rye", "p1a", 1),
+    ("rye", "p2a", 2),
+]
+
+
+@pytest.mark.parametrize("name", ["l.tsv", "l.csv", "l.jsonl", "l.parquet"])
+def test_ranked_lists(tmp_path, name):
+    table = pa.table([list(c) for c in zip(*LISTS, strict=True)], names=["query", "id", "rank"])
+    path = tmp_path / name
+    by = "\t" if name == "l.tsv" else ","
+    if name == "l.parquet":
+        pq.write_table(table, path)
+    elif name == "l.jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    else:
+        path.write_text("".join(by.join(map(str, row)) + "\n" for row in (table.column_names, *LISTS)))
+    truth = [{"first": "p0a", "second": "p0b", "verdict": "yes"}]
+    found = evaluate(near_pairs(3), truth, recipes="alg-b", splits=False, lists=path)
+    rows = {row["query"]: row for row in exhibits_of(found)["jain-figure-8"].rows}
+    assert {query: (row["results"], row["near-duplicates"]) for query, row in rows.items()} == {
+        "tea": (3, 1),
+        "rye": (2, 0),
+    }
+    assert exhibits_of(found)["jain-figure-13"].rows
+    assert "Lists: 1 of 6 results are not in the collection, and were left out." in found.said
+
+
+def test_lists_are_in_the_order_of_their_ranks_or_rows():
+    ids = pa.array(["p0a", "p0b", "p1a", "p2a"])
+    rows = [dict(zip(("query", "id", "rank"), row, strict=True)) for row in LISTS]
+    placed = {query: found.tolist() for query, found in place_lists(read_lists(rows), ids)[0]}
+    assert placed == {"tea": [1, 0, 2], "rye": [2, 3]}
+    for row in rows:
+        del row["rank"]
+    assert place_lists(read_lists([*rows, rows[0]]), ids)[0][0][1].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("lists", "said"),
+    [
+        ([{"q": "x", "text": "y"}], "the columns query, id and perhaps rank; there are 'q', 'text'"),
+        ([{"query": "x", "id": "y"}], "not one of its documents"),
+        ([{"query": "x", "id": "a", "rank": "first"}], "must hold numbers"),
+        ([{"query": "x", "id": "a", "rank": None}], "row 1 has no rank"),
+        ([{"query": "x", "id": None}], "holds no query with a document"),
+    ],
+)
+def test_what_is_no_list(lists, said):
+    with pytest.raises(InputError, match=said):
+        evaluate(TEXTS, [{"a": "a", "b": "b", "label": "yes"}], recipes="alg-b", splits=False, lists=lists)
+
+
+def test_lists_need_the_papers():
+    with pytest.raises(UsageError, match="leave --no-papers out"):
+        evaluate(TEXTS, [{"a": "a", "b": "b", "label": "yes"}], papers=False, lists=[])
+
+
+def test_what_an_earlier_evaluation_wrote_is_removed(evaluation, tmp_path):
+    evaluation.write(tmp_path)
+    (tmp_path / "mine.txt").write_text("stays")
+    (tmp_path / "exhibits/notes.csv").write_text("stays")
+    assert (tmp_path / "exhibits/table-1.csv").exists()
+    replace(evaluation, exhibits=(), split_results=()).write(tmp_path)
+    left = {p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()}
+    assert left == {
+        "evaluation.html", "evaluation.json", "recipes.csv", "recipes.parquet", "recipes.svg", "recipes.vl.json",
+        "pairs.parquet", "mine.txt", "exhibits/notes.csv",
+    }  # fmt: skip
+
+
+def test_the_recipes_are_drawn_side_by_side(evaluation, tmp_path):
+    evaluation.write(tmp_path)
+    chart = json.loads((tmp_path / "recipes.vl.json").read_text())
+    values = {(v["recipe"], v["measure"]): (v["share"], v["low"], v["high"]) for v in chart["data"]["values"]}
+    assert set(values) == {(r, m) for r in RECIPES for m in ("precision", "recall")}
+    assert values["alg-c", "recall"] == pytest.approx(tuple(evaluation["alg-c"].pairs.recall))
+    page = (tmp_path / "evaluation.html").read_text()
+    assert page.index("Side by side") < page.index(">Pairs<") < page.index("After Henzinger")

@@ -155,7 +155,7 @@ def test_large_numbers_are_ids():
         ("t.tsv", "a\ta\tlabel\n1\t2\tno\n", "two columns named 'a'"),
         ("t.tsv", "a\tb\tlabel\n1\t2\tperhaps\n", "'perhaps' in the column 'label' is no verdict"),
         ("t.tsv", "a\tb\tgrade\n1\t2\tgood\n", "holds 'good', which is no grade"),
-        ("t.tsv", "a\tb\tlabel\n1\t2\n", "cannot be read as a table"),
+        ("t.tsv", "a\tb\tlabel\n1\t2\n", "line 2 has 2 values, and there are 3 columns"),
         ("t.tsv", "a\tb\tlabel\n1\t2\t\n", "no pair with a verdict; 1 rows"),
         ("t.tsv", "a\tb\tlabel\tweight\n1\t2\tno\t0\n", "a positive number in every row"),
         ("t.jsonl", '{"a": 1\n', "t.jsonl:1: is not a JSON object"),
@@ -208,3 +208,140 @@ def test_the_sample_is_readable(tmp_path):
     truth = read_truth(tmp_path / "truth.tsv")
     assert set(truth.verdict.tolist()) == {1, -1}
     assert truth.kind is not None
+
+
+def written(folder, content, name):
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def test_a_tsv_has_no_quotes(tmp_path):
+    rows = '"a\tb\tcorrect\t"good\nc\td\tno\tx\n"e"\tf\tno\t"y\n5" disk\th\tyes\tz\n'
+    truth = read_truth(file(tmp_path, "first\tsecond\tverdict\treason\n" + rows))
+    assert truth.first.to_pylist() == ['"a', "c", '"e"', '5" disk']
+    assert truth.reason.to_pylist() == ['"good', "x", '"y', "z"]
+
+
+def test_a_csv_has_quotes_and_no_open_ones(tmp_path):
+    content = '"first","second","the\nverdict",verdict\n"a,1","b ""x""",z,yes\n"two\nlines",d,z,no\n'
+    truth = read_truth(file(tmp_path, content, "t.csv"))
+    assert listed(truth) == [("a,1", 'b "x"', "correct"), ("two\nlines", "d", "incorrect")]
+    with pytest.raises(InputError, match="from line 3 on"):
+        read_truth(file(tmp_path, 'a,b,label\nx,y,yes\nx,"z,yes\nv,w,no\n', "t.csv"))
+
+
+def test_values_of_a_csv_may_be_long(tmp_path):
+    truth = read_truth(file(tmp_path, f"a,b,label,text\nx,y,yes,{'z' * 200_000}\n", "t.csv"))
+    assert listed(truth) == [("x", "y", "correct")]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_old_line_ends(tmp_path, name):
+    by = "," if name.endswith("csv") else "\t"
+    content = separated(NAMES, ROWS, by).replace("\n", "\r").encode()
+    assert listed(read_truth(written(tmp_path, content, name))) == ROWS
+
+
+def test_other_separators_of_lines_are_text(tmp_path):
+    truth = read_truth(file(tmp_path, "a\tb\tlabel\nx\u2028y\tz\x0bw\tyes\n"))
+    assert listed(truth) == [("x\u2028y", "z\x0bw", "correct")]
+
+
+def test_jsonl_with_a_mark_at_its_beginning(tmp_path):
+    assert listed(read_truth(file(tmp_path, "\ufeff" + lines(NAMES, ROWS), "t.jsonl"))) == ROWS
+
+
+def test_names_that_come_late_in_jsonl(tmp_path):
+    early = "".join(f'{{"first": "a{i}", "second": "b"}}\n' for i in range(300))
+    truth = read_truth(
+        file(tmp_path, early + '{"first": "z", "second": "b", "verdict": "no", "kind": "k"}\n', "t.jsonl")
+    )
+    assert listed(truth) == [("z", "b", "incorrect")]
+    assert truth.kind.to_pylist() == ["k"]
+
+
+@pytest.mark.parametrize(("value", "said"), [('["a"]', "is a list"), ('{"x": 1}', "is an object")])
+def test_lists_and_objects_are_no_ids(tmp_path, value, said):
+    content = (
+        f'{{"first": "a", "second": "b", "verdict": "no"}}\n\n{{"first": {value}, "second": "b", "verdict": "no"}}'
+    )
+    with pytest.raises(InputError, match=f"'first' in line 3 {said}"):
+        read_truth(file(tmp_path, content, "t.jsonl"))
+    assert len(read_truth([{"first": "a", "second": "b", "verdict": "no", "spans": [1, 2]}])) == 1
+
+
+def test_numbers_as_ids(tmp_path):
+    content = '{"a": 2, "b": 4.0, "label": 1}\n{"a": 4.5, "b": 12345678901234567890123, "label": 0}\n'
+    truth = read_truth(file(tmp_path, content, "t.jsonl"))
+    assert truth.first.to_pylist() == ["2", "4.5"]
+    assert truth.second.to_pylist() == ["4", "12345678901234567890123"]
+    table = pa.table({"a": [1.0, None, 3.5], "b": [7, 8, 9], "grade": pa.array([0.9, 0.1, 0.3], pa.float32())})
+    truth = read_truth(table)
+    assert truth.first.to_pylist() == ["1", "3.5"]
+    assert truth.verdict.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (pa.table([["x"], ["v"], ["y"], ["no"]], names=["a", "a", "b", "label"]), "two columns named 'a'"),
+        (pa.table({"a": pa.array([b"\xff"]), "b": ["y"], "label": ["no"]}), "bytes that are not UTF-8"),
+    ],
+)
+def test_tables_that_are_no_text(tmp_path, table, said):
+    with pytest.raises(InputError, match=said):
+        read_truth(table)
+    pq.write_table(table, tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=said):
+        read_truth(tmp_path / "t.parquet")
+
+
+def test_text_that_is_not_utf8(tmp_path):
+    with pytest.raises(InputError, match="line 2 is not UTF-8"):
+        read_truth(written(tmp_path, b"a\tb\tlabel\n\xe9\tb\tyes\n", "t.tsv"))
+
+
+def test_one_column_of_a_pair_never_makes_clusters():
+    row = {"x": "a", "second": "b", "id": "i", "label": "yes"}
+    assert listed(read_truth([row], columns={"first": "x"})) == [("a", "b", "correct")]
+    assert listed(read_truth([{"a": "v", "b": "w", "label": "no"}], columns={"second": "a"})) == [
+        ("w", "v", "incorrect")
+    ]
+    with pytest.raises(InputError, match=r"no column looks like the second one.*--column second=NAME"):
+        read_truth([{"x": "a", "id": "i", "label": "yes"}], columns={"first": "x"})
+    with pytest.raises(InputError, match="neither pairs nor clusters"):
+        read_truth([{"x": "a", "id": "i", "label": "1"}], columns={"verdict": "x"})
+    with pytest.raises(UsageError, match="cluster is of clusters and first of pairs"):
+        read_truth([row], columns={"first": "x", "cluster": "label"})
+
+
+def test_contradictions_are_counted_by_pairs_and_told_by_lines(tmp_path):
+    rows = [("a", "b", "yes"), ("b", "a", "no"), ("a", "b", "no"), ("a", "b", "no")]
+    content = separated(("a", "b", "label"), rows, "\t").replace("\n", "\n\n", 1)
+    with pytest.raises(InputError, match=r": 1 pair is labelled twice .* correct in line 3, incorrect in line 4"):
+        read_truth(file(tmp_path, content))
+
+
+def test_ids_are_as_written_then_trimmed():
+    rows = [{"a": " x", "b": "y ", "label": "yes"}, {"a": "z", "b": " x", "label": "no"}]
+    ids = pa.array([" x", "x", "y", "z"])
+    placed = place(read_truth(rows), ids, unlisted=None)
+    assert [tuple(divmod(int(c), 4)) for c in placed.pairs] == [(0, 2), (0, 3)]
+    assert place(read_truth([{"id": " y", "cluster": 1}]), ids, unlisted=None).listed.tolist() == [0, 0, 1, 0]
+
+
+def test_ids_that_are_one_document_but_for_white_space():
+    rows = [{"a": "x", "b": "y", "label": "yes"}, {"a": " x", "b": "y", "label": "no"}]
+    with pytest.raises(InputError, match="but for white space"):
+        place(read_truth(rows), pa.array(["x", "y"]), unlisted=None)
+    with pytest.raises(InputError, match="but for white space"):
+        place(read_truth([{"id": "x", "cluster": 1}, {"id": "x ", "cluster": 2}]), pa.array(["x"]), unlisted=None)
+
+
+def test_ids_that_two_documents_have_are_told():
+    placed = place(
+        read_truth([{"a": "x", "b": "y", "label": "yes"}]), pa.array(["y", "x", "x", "z", "z"]), unlisted=None
+    )
+    assert placed.pairs.tolist() == [1]
+    assert placed.said[-1] == "Truth: 1 ids name more than one document each; the first of them is meant."

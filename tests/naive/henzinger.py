@@ -5,13 +5,33 @@ from fractions import Fraction
 from typing import Any
 
 Pair = dict[str, Any]
-"""first, second, b, c, in_b, in_c, site, verdict, difference, identical, kind."""
+"""first, second, b, c, in_b, in_c, site, verdict, weight, difference, identical, kind."""
 
 
 def distinct(documents: int, pairs: list[Pair]) -> tuple[int, list[Pair]]:
-    """One document of those with the same tokens: the one with the lowest number (section 3)."""
-    gone = {max(p["first"], p["second"]) for p in pairs if p["identical"]}
-    return documents - len(gone), [p for p in pairs if p["first"] not in gone and p["second"] not in gone]
+    """One document of those with the same tokens: the one with the lowest number (section 3).
+
+    What is said of copies is said of the one that stays: its own label first, then theirs; undecided if they differ.
+    """
+    same = {d: {d} for p in pairs for d in (p["first"], p["second"])}
+    for p in pairs:
+        if p["identical"]:
+            joined = same[p["first"]] | same[p["second"]]
+            for d in joined:
+                same[d] = joined
+    stays = {d: min(others) for d, others in same.items()}
+    left = []
+    for p in pairs:
+        ends = {p["first"], p["second"]}
+        if {stays[d] for d in ends} != ends:
+            continue
+        said = [q for q in pairs if {stays[q["first"]], stays[q["second"]]} == ends and q["verdict"] != 2]
+        said.sort(key=lambda q: {q["first"], q["second"]} != ends)
+        moved = {"verdict": said[0]["verdict"], "weight": said[0]["weight"]} if said else {}
+        if len({q["verdict"] for q in said}) > 1:
+            moved["verdict"] = 0
+        left.append({**p, **moved})
+    return documents - sum(d != kept for d, kept in stays.items()), left
 
 
 def degrees(pairs: list[Pair]) -> dict[int, int]:
@@ -24,9 +44,14 @@ def degrees(pairs: list[Pair]) -> dict[int, int]:
 
 
 def shares(pairs: list[Pair]) -> dict[int, Fraction]:
-    """Of the judged pairs, the share of each verdict."""
-    judged = [p["verdict"] for p in pairs if p["verdict"] != 2]
-    return {v: Fraction(judged.count(v), len(judged)) for v in (1, -1, 0)} if judged else {}
+    """Of the judged pairs, the share of each verdict, by weight."""
+    judged = [p for p in pairs if p["verdict"] != 2]
+    total = weight(judged)
+    return {v: weight([p for p in judged if p["verdict"] == v]) / total for v in (1, -1, 0)} if judged else {}
+
+
+def weight(pairs: list[Pair]) -> Fraction:
+    return sum((Fraction(p["weight"]) for p in pairs), Fraction(0))
 
 
 def average(numbers: list[int]) -> Fraction:
@@ -45,12 +70,9 @@ def combined(pairs: list[Pair], threshold: int) -> tuple[Fraction | None, Fracti
     """Precision and R of the combined algorithm on judged B-similar pairs (section 3.5)."""
     judged = [p for p in pairs if p["in_b"] and p["verdict"] != 2]
     returned = [p for p in judged if p["c"] >= threshold]
-    right = sum(p["verdict"] == 1 for p in returned)
-    of_b = sum(p["verdict"] == 1 for p in judged)
-    return (
-        Fraction(right, len(returned)) if returned else None,
-        Fraction(right, of_b) if of_b else None,
-    )
+    right = weight([p for p in returned if p["verdict"] == 1])
+    of_b = weight([p for p in judged if p["verdict"] == 1])
+    return (right / weight(returned) if returned else None, right / of_b if of_b else None)
 
 
 def clusters(documents: list[int], pairs: list[tuple[int, int]]) -> list[set[int]]:
@@ -61,15 +83,3 @@ def clusters(documents: list[int], pairs: list[tuple[int, int]]) -> list[set[int
         if len(holds) == 2:
             sets = [s for s in sets if s not in holds] + [holds[0] | holds[1]]
     return sets
-
-
-def effective(groups: list[tuple[int, int]]) -> Fraction:
-    """How many independent pairs are worth as much as these (hits, pairs) per component."""
-    n = sum(size for _, size in groups)
-    p = Fraction(sum(hits for hits, _ in groups), n)
-    if p in (0, 1) or len(groups) == 1:
-        return Fraction(len(groups))
-    squares = sum((hits - p * size) ** 2 for hits, size in groups)
-    variance = Fraction(len(groups), len(groups) - 1) * squares / n**2
-    binomial = p * (1 - p) / n
-    return Fraction(n) / min(max(variance / binomial, Fraction(1)), Fraction(n))

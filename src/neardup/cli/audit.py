@@ -112,7 +112,8 @@ def _measure(out: Path, given: dict[str, Any]) -> None:
     facts = found.to_dict()
     with appearing(out / "audit" / "recall.json") as draft:
         draft.write_text(json.dumps(facts, indent=1) + "\n")
-    session = LabellingSession(out / "audit") if (out / "audit" / "labels.jsonl").exists() else None
+    labelled = all((out / "audit" / name).exists() for name in ("pairs.jsonl", "labels.jsonl"))
+    session = LabellingSession(out / "audit") if labelled else None
     if session and not session.of_run(result):
         talk.say(f"{session.folder} {session.of_another_run}")
         session = None

@@ -3,7 +3,7 @@
 run            evaluate(): the whole path, on one screen
 evaluation     what it returns; write: as a folder; page: as one HTML file
 
-labels, truth  what people say: labelled pairs, graded pairs, clusters
+labels, truth  what people say: labelled pairs, graded pairs, clusters; lists: ranked results of queries
 collection     what recipes found, and the truth, by document numbers
 measures       precision, recall, F1 and R of pairs
 clusterings    pairwise F1, adjusted Rand index, exact sets and B-cubed of groups

@@ -283,7 +283,7 @@ def intervals(rows: Rows, *, title: str, name: str, what: str, value: str, subti
             "encoding": {"x": {"field": _field(value), **share}, "shape": shape},
         },
     ]
-    size = {"width": WIDTH - 60, "height": {"step": 20, "for": "position"}}
+    size = {"width": WIDTH - 60, "height": {"step": 44, "for": "position"}}
     return _chart(title, subtitle, rows, {**size, "encoding": encoding, "layer": layers})
 
 

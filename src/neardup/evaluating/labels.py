@@ -97,7 +97,7 @@ def _file(path: str, what: str) -> Columns:
         raise InputError(f"{name}: is empty.")
     if format_ == "parquet":
         try:
-            return _InMemory(name, pq.read_table(io.BytesIO(content)))
+            return _InMemory(name, pq.ParquetFile(io.BytesIO(content)).read())
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{name}: cannot be read as Parquet ({error}).") from error
     content = content.removeprefix(b"\xef\xbb\xbf")

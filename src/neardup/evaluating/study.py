@@ -26,7 +26,7 @@ SITE_UNKNOWN: Final = -1
 
 NOT_MEASURED: Final = -1
 
-CONTRADICTION: Final = "copies are labelled differently"
+CONTRADICTION: Final = "contradicting copies"
 """The reason why such pairs are undecided."""
 
 

@@ -185,7 +185,8 @@ def _two_columns(table: Columns, chosen: dict[str, str], lower: dict[str, str]) 
         if role in chosen:
             mine = chosen[role]
             # By its own name's partner, else by any name of a partner.
-            partners = [p[1 - at] for p in there if p[at] == mine] + [p[1 - at] for p in there]
+            own = [p[1 - i] for p in there for i in (0, 1) if p[i] == mine]
+            partners = own + [p[1 - at] for p in there]
             partner = next((p for p in partners if p is not None and p != mine), None)
             if partner is None:
                 raise InputError(
