@@ -29,13 +29,13 @@ import json
 import lzma
 import os
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from neardup.comparing.tokens import tokens_of
 from neardup.text.extract import decoded, visible_text
@@ -126,20 +126,12 @@ def one_page(collection: Labelled) -> set[tuple[str, str]]:
             tuple(sorted((row["id_a"], row["id_b"]))): float(row["version_resemblance"])
             for row in csv.DictReader(file, delimiter="\t")
         }
-    services = defaultdict(list)
-    for document in collection.read():
-        page = _shingles(visible_text(decoded(document["html"].encode())))
-        services[collection.group(document)].append((document["id"], page, texts[document["version"]]))
-    found = set()
-    for pages in services.values():
-        for i, (first, page, text) in enumerate(pages):
-            for second, other_page, other_text in pages[:i]:
-                pair = (min(first, second), max(first, second))
-                if graded.get(pair, 0.0) >= collection.incorrect_below:
-                    continue
-                if max(_held(other_text, page), _held(text, other_page)) >= HOLDS:
-                    found.add(pair)
-    return found
+    documents = [(d["id"], visible_text(decoded(d["html"].encode())), d["version"]) for d in collection.read()]
+    names = [name for name, _, _ in documents]
+    held = _held([texts[version] for _, _, version in documents], [_shingles(page) for _, page, _ in documents])
+    both = np.argwhere(np.triu(np.maximum(held, held.T) >= HOLDS, 1)).tolist()
+    found = {(min(names[i], names[j]), max(names[i], names[j])) for i, j in both}
+    return {pair for pair in found if graded.get(pair, 0.0) < collection.incorrect_below}
 
 
 def _shingles(text: str, width: int = 4) -> np.ndarray:
@@ -151,5 +143,11 @@ def _shingles(text: str, width: int = 4) -> np.ndarray:
     return np.unique(mixed)
 
 
-def _held(text: np.ndarray, page: np.ndarray) -> float:
-    return float(np.isin(text, page, assume_unique=True).mean()) if len(text) else 0.0
+def _held(texts: list[np.ndarray], pages: list[np.ndarray]) -> np.ndarray:
+    """Row i, column j: the share of text i that page j holds."""
+    sets = [*texts, *pages]
+    _, columns = np.unique(np.concatenate(sets), return_inverse=True)
+    rows = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
+    matrix = sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)))
+    shared = (matrix[: len(texts)] @ matrix[len(texts) :].T).toarray()
+    return shared / np.maximum(1, [[len(t)] for t in texts])

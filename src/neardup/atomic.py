@@ -32,6 +32,17 @@ def appearing(target: Path) -> Iterator[Path]:
         raise
 
 
+def check_writable(folder: Path) -> None:
+    """Find out before the work, and not after it, that nothing can be written here."""
+    probe = folder / ".neardup-probe"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise write_error(folder, error) from error
+
+
 def write_error(target: Path, error: OSError) -> OutputError:
     """The reason why something could not be written, for people."""
     if error.errno == errno.ENOSPC or "No space left" in str(error):

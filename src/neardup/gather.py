@@ -94,7 +94,10 @@ class Gathered:
     @cached_property
     def places(self) -> Places:
         """Where its documents are from."""
-        return Places.of(self.collection)
+        starts, splits = self.collection.starts.tolist(), self.engine.splits
+        numbers = {file: n for n, file in enumerate(dict.fromkeys(s.file for s in splits))}
+        folders = [(starts[i], starts[i + 1], numbers[s.file]) for i, s in enumerate(splits) if s.file.format == "html"]
+        return Places.of(self.collection, folders)
 
     def meter(self, possible: NDArray[np.int64], *, remember: bool) -> Meter:
         """What measures pairs exactly; `possible` are the documents that may be asked for, ascending."""
@@ -137,7 +140,7 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
         require_extractor()
     if recipe.sketcher.needs_urls and not any(f.fields.url or f.format == "warc" for f in files):
         said.append("No URLs were found, so all sites are unknown: give --url-field (url_field=), or use WARC files.")
-    if recipe.verify.by_place and not any(f.fields.url or f.format == "warc" for f in files):
+    if recipe.verify.by_place and not any(f.fields.url or f.format in ("warc", "html") for f in files):
         said.append(
             "No URLs were found, so two pages of one site are judged like any others. More is asked of "
             "them with --url-field (url_field=)."

@@ -164,6 +164,21 @@ def test_many_near_duplicates_on_one_host_are_found(n):
     assert len(neardup.dedup(rows, recipe="web").removed) == n - 1
 
 
+def test_files_of_a_folder_are_pages_of_the_host_that_it_is_named_by(tmp_path):
+    def verdict(*names):
+        folder = tmp_path / "-".join(names).replace("/", "_")
+        for name, own in zip(names, "ab", strict=True):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(f"<p>{text_of(104, 15, own)}</p>")
+        return bool(len(neardup.pairs(folder).table()))
+
+    assert verdict("one.example.org/a.html", "two.example.org/a.html")
+    assert not verdict("one.example.org/a.html", "one.example.org/b.html")
+    assert not verdict("crawl/one.example.org/a.html", "crawl/one.example.org/x/b.html")
+    assert verdict("crawl/one.example.org/a.html", "crawl/two.example.org/b.html")
+    assert not verdict("a.html", "b.html")
+
+
 def test_hosts_and_pages(tmp_path):
     urls = [
         "https://www.A.example/x",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.atomic import check_writable
 from neardup.cli.options import without_unneeded
 from neardup.errors import UsageError
 
@@ -102,6 +103,7 @@ def _measure(out: Path, given: dict[str, Any]) -> None:
     talk = Talk(quiet=given["quiet"])
     with talk:
         result = Result.open(out, talk)
+        check_writable(out / "audit")
         found = measure_recall(
             result,
             sample=given["sample"],

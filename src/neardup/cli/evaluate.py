@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.atomic import check_writable
 from neardup.cli.options import Given, reading_of, reading_options, without_unneeded
 from neardup.errors import UsageError
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     "recipes",
     multiple=True,
     metavar="NAME",
-    help="A published system, a TOML file, or all; may be repeated.  [default: default, alg-b, alg-c, combined]",
+    help="A published system, a TOML file, or all; may be repeated.  [default: default, web, alg-b, alg-c, combined]",
 )
 @click.option("--base", metavar="NAME", help="The recipe that R is relative to.  [default: alg-b, or the first]")
 @click.option("-o", "--output", "out", metavar="OUT", help="Folder for tables, figures and the page.")
@@ -98,6 +99,8 @@ def command(**given: Any) -> None:
 
     out = given["out"]
     _check(given["inputs"], out)
+    if out is not None:
+        check_writable(Path(out))
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
     further = bool(out) or given["as_json"]
     if given["lists"] and not further:

@@ -1,10 +1,27 @@
 """neardup report OUT."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from neardup.cli.options import without_unneeded
+
+if TYPE_CHECKING:
+    from neardup.engines.local import LocalEngine
+
+
+def _check_texts(engine: "LocalEngine", target: Path) -> None:
+    """A page with texts is not written over by one without."""
+    from neardup.errors import InputError, NeardupError
+
+    try:
+        engine.check_inputs()
+    except (NeardupError, OSError) as error:
+        raise InputError(
+            f"the inputs are not what they were when the run was made, so a new page would have no texts, and {target} "
+            "is left as it is. Put them back, or name another file with -o."
+        ) from error
 
 
 @click.command(no_args_is_help=True)
@@ -29,6 +46,8 @@ def command(out: Path, path: Path | None, seed: int, quiet: bool) -> None:
     with Talk(quiet=quiet, verbose=False) as talk:
         result = Result.open(out, talk)
         engine = result.gathered.engine
+        if path is None and target.exists():
+            _check_texts(engine, target)
         with engine.steps.step("report", sum(split.size for split in engine.splits)):
             write_report(result, target, seed=seed)
     click.echo(target)

@@ -35,7 +35,7 @@ from neardup.sketches.minhash import MinHashSettings
 from neardup.sketches.simhash import SimHashSettings
 from neardup.text.sites import SiteRule
 
-RECIPES = ("default", "alg-b", "alg-c", "combined")
+RECIPES = ("default", "web", "alg-b", "alg-c", "combined")
 """What is evaluated if nothing is named: ours, and the three of Henzinger's paper."""
 
 SAMPLE = 2000

@@ -272,6 +272,11 @@ def _pairs(table: Columns, roles: dict[str, str], low: float, high: float, *, to
     if "weight" in roles:
         weight = _weights(table, roles["weight"], column("weight"))
         said.append(f"Truth: pairs are weighted by the column {roles['weight']!r}.")
+    if "stratum" in table.names:
+        said.append(
+            "Truth: it comes from an audit, so all its pairs are ones that the audited run removed. That run's recall "
+            "is 1 here whatever it missed; recall and R of others are relative to it."
+        )
     return Truth(
         table.title, first.take(take), second.take(take), verdict[keep], weight, column("kind"), column("reason"),
         None, tuple(said),

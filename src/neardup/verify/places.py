@@ -1,5 +1,6 @@
 """Where documents are from: the hosts of a collection's URLs, and which documents are versions of one page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from neardup.sketches.artefact import Collection, hash_ids
 from neardup.text.sites import PLACE_AND_PATH, place
 
 _NONE = -1
+_CRAWLED = r"^(?:[^/.]+/)*([^/]+\.[A-Za-z]{2,})/(.*)$"
+"""The path of a file in a folder that is named like a host."""
 
 
 @dataclass(frozen=True)
@@ -23,22 +26,35 @@ class Places:
     """Of hosts."""
 
     @classmethod
-    def of(cls, collection: Collection) -> "Places":
-        """From the URLs; hosts are numbered in the order of the collection."""
+    def of(cls, collection: Collection, folders: Sequence[tuple[int, int, int]] = ()) -> "Places":
+        """From the URLs; hosts are numbered in the order of the collection.
+
+        folders: documents from here to there are files of the folder of that number, and have no URL. Crawlers name a
+        folder by the host (host/path/page.html); where none has such a name, all files are of one place.
+        """
         hosts = np.full(len(collection), _NONE, np.int32)
         pages = np.zeros(len(collection), np.uint64)
         numbers: dict[str, int] = {}
-        for start, urls in collection.urls():
-            if urls.null_count == len(urls):
-                continue
-            stop = start + len(urls)
-            parts = pc.extract_regex(urls.fill_null(""), PLACE_AND_PATH)
+
+        def put(start: int, addresses: pa.Array) -> None:
+            stop = start + len(addresses)
+            parts = pc.extract_regex(addresses.fill_null(""), PLACE_AND_PATH)
             found = pc.struct_field(parts, "host").dictionary_encode()
             names = [place(name) for name in found.dictionary.to_pylist()]
             codes = np.array([numbers.setdefault(n, len(numbers)) if n else _NONE for n in names], np.int32)
             hosts[start:stop] = codes[found.indices.to_numpy()]
             shown = pa.array([n or "" for n in names], pa.string()).take(found.indices)
             pages[start:stop] = hash_ids(pc.binary_join_element_wise(shown, pc.struct_field(parts, "path"), ""))
+
+        for start, urls in collection.urls():
+            if urls.null_count < len(urls):
+                put(start, urls)
+        for start, stop, folder in folders:
+            if start < stop:
+                ids = collection.any_order("id", np.arange(start, stop, dtype=np.int64))
+                by_host = pc.replace_substring_regex(ids, pattern=_CRAWLED, replacement=r"//\1/\2")
+                by_folder = pc.binary_join_element_wise(pa.scalar(f"//{folder}.folder"), ids, "/")
+                put(start, pc.if_else(pc.match_substring_regex(ids, _CRAWLED), by_host, by_folder))
         return cls(hosts, pages, len(numbers))
 
     def neighbours(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
