@@ -29,20 +29,21 @@ def made(tmp_path_factory):
     target = folder / "ota-html-contrib"
     target.mkdir()
     terms = " ".join(f"term{i}" for i in range(80))
+    other = " ".join(f"other{i}" for i in range(60))
     privacy = " ".join(f"private{i}" for i in range(80))
     documents = [
         ("d0", "One/Terms", "t", terms),
         ("d1", "One/Terms", "t", f"{terms} imprint"),
         ("d2", "One/Privacy", "p", privacy),
-        ("d3", "Two/Terms", "t2", f"{terms[:150]} {privacy}"),
-        ("d4", "Two/Privacy", "p", f"{terms[:150]} {privacy} again"),
+        ("d3", "Two/Terms", "t2", f"{other} {privacy}"),
+        ("d4", "Two/Privacy", "p", f"{other} {privacy} again"),
     ]
     with lzma.open(target / "docs.jsonl.xz", "wt") as file:
         for name, page, version, text in documents:
             row = {"id": name, "page": page, "version": version, "html": f"<html><body><p>{text}</p></body></html>"}
             file.write(json.dumps(row) + "\n")
     with lzma.open(target / "versions.jsonl.xz", "wt") as file:
-        for version, text in (("t", terms), ("p", privacy), ("t2", terms[:150])):
+        for version, text in (("t", terms), ("p", privacy), ("t2", other)):
             file.write(json.dumps({"version": version, "markdown": text}) + "\n")
     with (target / "pairs.tsv").open("w") as file:
         writer = csv.writer(file, delimiter="\t")
