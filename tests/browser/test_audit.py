@@ -298,6 +298,63 @@ def test_what_is_typed_behind_a_label_that_moves_on_counts_for_nothing(desktop, 
         assert place(desktop).startswith("Pair 2 ")
 
 
+@pytest.mark.parametrize("end", ["Escape", "Enter"])
+def test_a_note_may_be_written_before_the_verdict(any_page, run, tmp_path, end):
+    """Its letters are no verdicts, and it is saved with the verdict."""
+    session = begin(run, tmp_path, pairs=30)
+    page = any_page.page
+    with served(session) as url:
+        open_page(any_page, url)
+        page.keyboard.press("o")
+        page.keyboard.type("nice")
+        assert page.is_hidden("#on")
+        shot(any_page, "note-first")
+        page.keyboard.press(end)
+        page.wait_for_timeout(200)
+        assert page.input_value("#note") == "nice"
+        assert session.labels.history == []
+        page.keyboard.press("j")  # a note waits for its pair
+        page.wait_for_function("() => document.getElementById('place').textContent.includes('2 of')")
+        assert page.is_hidden("#note")
+        assert page.input_value("#note") == ""
+        page.keyboard.press("o")
+        page.keyboard.press("Escape")
+        assert page.is_hidden("#note")
+        page.keyboard.press("k")
+        page.wait_for_function("() => document.getElementById('place').textContent.includes('1 of')")
+        assert page.input_value("#note") == "nice"
+        page.keyboard.press("c")
+        wait_for(any_page, "1 of")
+        [said] = session.labels.history
+        assert (said.verdict, said.note) == ("correct", "nice")
+        assert verdicts(session) == {0: "correct"}
+        assert page.is_visible("#on")
+        assert not any_page.errors
+
+
+def test_a_note_that_is_wanted_while_a_pair_comes_waits_for_it(desktop, run, tmp_path):
+    session = begin(run, tmp_path, pairs=30)
+    page = desktop.page
+    with served(session) as url:
+        open_page(desktop, url)
+        held = Held(page, r"/api/labels$")
+        page.keyboard.press("c")
+        held.wait()
+        page.keyboard.press("1")
+        page.keyboard.press("o")
+        page.keyboard.type("ci")
+        held.let_go()
+        page.wait_for_function("() => document.getElementById('place').textContent.startsWith('Pair 2 ')")
+        page.wait_for_function("() => document.activeElement.id === 'note'")
+        page.keyboard.type("nice")
+        page.keyboard.press("Escape")
+        page.keyboard.press("u")
+        wait_for(desktop, "2 of")
+        assert verdicts(session) == {0: "correct", 1: "undecided"}
+        assert [session.said(i).note for i in (0, 1)] == ["", "nice"]
+        assert not desktop.errors
+
+
 def test_a_reason_may_be_typed_before_the_verdict_is_saved(desktop, run, tmp_path):
     session = begin(run, tmp_path, pairs=30)
     page = desktop.page

@@ -52,3 +52,41 @@ def test_it_fits_and_runs_nothing(any_page: Watched, tmp_path: Path) -> None:
     assert ink == page.evaluate("getComputedStyle(document.body).color")
     assert any_page.errors == any_page.dialogs == []
     assert any_page.requests == [path.as_uri()]
+
+
+def test_tables_fit_and_the_first_measures_are_seen_on_a_phone(any_page: Watched, tmp_path: Path) -> None:
+    measure = "0.931 [0.829–0.994]"
+    names = ["part", "recipe", "precision", "recall", "F1", "R", "pairs", "correct", "incorrect", "undecided", "missed"]
+    parts = ("time stamp in the footer", "different sites", "-1.5 [0–")
+    rows = [[part, "default", *[measure] * 4, *["12,345"] * 5] for part in parts]
+    columns = [
+        "recipe",
+        "precision",
+        "recall",
+        "F1",
+        "adjusted Rand",
+        "exact sets",
+        "B-cubed F1",
+        "groups",
+        "true groups",
+    ]
+    groups = [[name, *[measure] * 6, "1,400", "1,340"] for name in ("default", "web")]
+    summary = [Table("Kind of pair", names, rows), Table("Groups", columns, groups)]
+    path = tmp_path / "evaluation.html"
+    write_page(path, title="How right?", summary=summary, exhibits=jain.exhibits(some(1, queries=3)))
+    page = any_page.page
+    page.goto(path.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(box => box.open = true)")
+    boxes = page.locator(".scroll").evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
+    assert len(boxes) > 3
+    room = page.evaluate("document.documentElement.clientWidth")
+    if room > 1000:
+        assert [box for box in boxes if box[0] > box[1]] == []
+    f1 = page.locator("th", has_text="F1")
+    for i in (0, 1):
+        box = f1.nth(i).bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= room
+    assert page.locator("td.number").first.inner_text().split() == measure.split()
+    assert page.locator("td small").first.inner_text() == "[0.829–0.994]"
+    any_page.screenshot(f"evaluation-tables-{room}")

@@ -74,6 +74,41 @@ def test_a_check_leads_to_what_it_is_about(desktop, report):
     assert abs(page.locator(target).bounding_box()["y"]) < 200
 
 
+@pytest.mark.parametrize(
+    ("words", "tab"), [("within 0.05 of", "Near the threshold"), ("filled in twice", "Pages of one")]
+)
+def test_a_check_about_removals_shows_their_groups(any_page, report, words, tab):
+    page = opened(any_page, report).page
+    [check] = [c for c in data_of(any_page)["checks"] if words in c["text"]]
+    page.get_by_role("searchbox").fill("nothing has these words 12345")
+    page.locator("#checks li", has_text=words).get_by_role("link", name="Show").click()
+    expect(page.get_by_role("button", name=tab)).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="All ")).to_have_attribute("aria-pressed", "false")
+    there = [g for g in data_of(any_page)["groups"] if check["groups"] in g["strata"]]
+    expect(page.locator(".list li")).to_have_count(len(there))
+    assert there
+    expect(page.locator("#browser-title")).to_be_in_viewport()
+    page.wait_for_timeout(600)
+    any_page.screenshot(f"report-{check['groups']}-{page.viewport_size['width']}")
+    fine(any_page, report)
+
+
+def test_things_to_check_are_counted_and_come_first(desktop, tmp_path):
+    """Where texts are gone too."""
+    sample.write(tmp_path / "pages", scale=0.3)
+    neardup.dedup(str(tmp_path / "pages" / "pages.jsonl"), work=tmp_path / "out" / "work").write(tmp_path / "out")
+    (tmp_path / "pages" / "pages.jsonl").unlink()
+    write_report(neardup.Result.open(tmp_path / "out"), tmp_path / "report.html")
+    page = opened(desktop, tmp_path / "report.html").page
+    badges = page.locator("#checks .level").all_inner_texts()
+    n = badges.count("check")
+    assert n > 1
+    assert badges[:n] == ["check"] * n
+    expect(page.locator("#judgement")).to_have_text(f"{n} things to check before you use the result.")
+    expect(page.locator("#checks li", has_text="could not be read again")).to_have_count(1)
+    fine(desktop, tmp_path / "report.html")
+
+
 def test_the_slider_tells_what_other_thresholds_do(any_page, report):
     page = opened(any_page, report).page
     data = data_of(any_page)

@@ -124,6 +124,50 @@ def test_close_removals_are_counted_and_none_is_called_none(tmp_path):
     )
 
 
+def shop(*, urls=True, pages=4):
+    """Products that one template describes in words of their own, 96 of 112 shingles of two are common: 0.857; and one
+    page of other words."""
+    common = " ".join(f"w{i}" for i in range(100))
+    rows = [{"id": f"p{i}", "text": f"{common} {' '.join(f'{i}y{j}' for j in range(8))}"} for i in range(pages)]
+    rows.append({"id": "else", "text": " ".join(f"x{i}" for i in range(100))})
+    return [{**r, "url": f"https://shop.example.org/{r['id']}"} if urls else r for r in rows]
+
+
+def test_two_pages_of_one_site_near_the_threshold_are_to_be_looked_at(tmp_path):
+    data = report_data(run_over(tmp_path / "a", shop()))
+    [check] = [c for c in data["checks"] if "filled in twice" in c["text"]]
+    assert check["level"] == "look"
+    assert check["text"].startswith("3 removals are two pages of one site within 0.1 of the threshold (100.0% of all)")
+    assert check["groups"] == "site"
+    assert [g["kept"]["id"] for g in data["groups"] if "site" in g["strata"]] == ["p0"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings"),
+    [
+        (shop(urls=False), {}),
+        ([{**r, "url": f"https://{r['id']}.example.org/"} for r in shop()], {}),
+        ([{**r, "url": "https://shop.example.org/one"} for r in shop()], {}),
+        (shop(), {"threshold": 0.6}),
+        (shop(), {"recipe": "web"}),
+    ],
+    ids=["no URLs", "many sites", "versions of one page", "far from the threshold", "a recipe that asks more"],
+)
+def test_other_removals_are_not(rows, settings, tmp_path):
+    data = report_data(run_over(tmp_path, rows, **settings))
+    assert not any("filled in twice" in c["text"] for c in data["checks"])
+    assert not any("site" in g["strata"] for g in data["groups"])
+
+
+def test_few_pages_of_one_site_among_many_removals_are_not_told(tmp_path):
+    copies = [{"id": f"c{i}", "text": "the same few words", "url": f"https://c.example.org/{i}"} for i in range(500)]
+    told = []
+    for pages in (5, 6):
+        data = report_data(run_over(tmp_path / str(pages), [*copies, *shop(pages=pages)]))
+        told.append(any("filled in twice" in c["text"] for c in data["checks"]))
+    assert told == [False, True]
+
+
 def test_commands_name_the_folder(crawled, tmp_path):
     out = Path(crawled.gathered.engine.work.folder).parent
     assert report_data(crawled)["out"] == str(out)
@@ -154,6 +198,8 @@ def test_inputs_that_are_not_what_they_were(how, tmp_path):
     data = report_data(Result.open(tmp_path / "out"))
     assert "could not be read again" in data["texts"]
     assert "rows.jsonl" in data["texts"]
+    assert data["checks"][0]["text"] == data["texts"]
+    assert data["checks"][0]["level"] == "look"
     assert data["templates"] is None
     assert data["groups"]
     assert all(group["kept"]["text"] is None for group in data["groups"])

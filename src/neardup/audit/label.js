@@ -1,5 +1,6 @@
 "use strict";
-// The labelling page. Verdicts are on the server's disk before the page shows them; nothing is kept here but the place.
+// The labelling page. Verdicts are on the server's disk before the page shows them. Kept here: the place, and notes on
+// pairs without a verdict, which are saved with it.
 
 const token = location.hash.slice(1);
 const at = (id) => document.getElementById(id);
@@ -13,6 +14,8 @@ let visit = 0; // counts the moves from pair to pair
 let leaving = false; // a label is being saved, and then another pair comes
 let blind = true;
 let sending = Promise.resolve();
+let noteWanted = false; // asked for while another pair is on its way
+const drafts = new Map(); // notes on pairs that have no verdict yet, by number
 const taken = []; // for undo: {number, before: what was said before, visit}
 const cache = new Map();
 
@@ -148,16 +151,21 @@ const wholeTexts = async () => {
   }
 };
 
+// Reasons and note: once there is a verdict, or a note on the way to one.
+const drawWhy = () => {
+  at("why").hidden = !said() && !at("note").value && document.activeElement !== at("note");
+};
+
 const drawJudge = () => {
   const now = said();
   judge.hidden = false;
   for (const button of verdictButtons) button.setAttribute("aria-pressed", String(now?.verdict === button.dataset.verdict));
-  at("why").hidden = !now;
-  if (document.activeElement !== at("note")) at("note").value = now?.note || "";
-  if (!now) return;
+  if (document.activeElement !== at("note")) at("note").value = (now ? now.note : drafts.get(shown.number)) || "";
+  drawWhy();
+  at("on").hidden = !now;
   fill(
     at("reasons"),
-    state.reasons[now.verdict].map(([name, words], i) =>
+    now && state.reasons[now.verdict].map(([name, words], i) =>
       element("button", { "data-reason": name, "aria-pressed": String(now.reason === name), on: { click: () => because(i) } }, element("kbd", {}, i + 1), ` ${words}`),
     ),
   );
@@ -167,6 +175,7 @@ const drawComing = () => {
   const coming = shown !== null && !settled();
   at("pair").setAttribute("aria-busy", String(coming));
   judge.setAttribute("aria-busy", String(coming));
+  if (noteWanted && settled()) writeNote();
 };
 
 const draw = () => {
@@ -220,6 +229,7 @@ const send = (number, words, { moves = false, during = visit } = {}) => {
       const label = words(before);
       if (label && label !== before) {
         state = await ask("api/labels", { pair: number, verdict: label.verdict, reason: label.reason, note: label.note });
+        drafts.delete(number);
         // Verdict, reason and note that were given while a pair was on screen are one step back.
         if (during !== null && taken.at(-1)?.visit !== during) taken.push({ number, before, visit: during });
         trouble(null);
@@ -240,8 +250,10 @@ const send = (number, words, { moves = false, during = visit } = {}) => {
 };
 
 const give = (verdict) => {
-  if (settled())
-    send(shown.number, (now) => ({ verdict, reason: now?.verdict === verdict ? now.reason : null, note: now?.note || "" }));
+  if (!settled()) return;
+  const { number } = shown;
+  const note = (now) => (now ? now.note : drafts.get(number)) || "";
+  send(number, (now) => ({ verdict, reason: now?.verdict === verdict ? now.reason : null, note: note(now) }));
 };
 
 // The reason with this number, of those for the verdict; and on.
@@ -265,7 +277,19 @@ const undo = async () => {
 
 const withNote = () => {
   const note = at("note").value;
-  return (now) => (now && note !== (now.note || "") ? { ...now, note } : now);
+  const { number } = shown;
+  return (now) => {
+    if (!now) drafts.set(number, note);
+    return now && note !== (now.note || "") ? { ...now, note } : now;
+  };
+};
+
+// What follows are words, and no keys: they wait for the field where another pair is on its way.
+const writeNote = () => {
+  noteWanted = !settled();
+  if (noteWanted) return;
+  at("why").hidden = false;
+  at("note").focus();
 };
 
 // The note stands below the pair on screen, whatever is on its way.
@@ -301,7 +325,7 @@ const KEYS = {
   z: undo,
   b: turnBlind,
   w: wholeTexts,
-  o: () => settled() && !at("why").hidden && at("note").focus(),
+  o: writeNote,
   Enter: finish,
   "?": help,
 };
@@ -316,6 +340,11 @@ document.addEventListener("keydown", (event) => {
     } else if (event.key === "Escape") at("note").blur();
     return;
   }
+  if (noteWanted) {
+    if (event.key === "Escape") noteWanted = false;
+    event.preventDefault();
+    return;
+  }
   if (event.key === "Enter" && event.target.tagName === "BUTTON") return; // it presses the button
   if (event.key === "Escape" && !at("keys").hidden) help();
   const act = /^[1-9]$/.test(event.key) ? () => because(Number(event.key) - 1) : KEYS[event.key];
@@ -326,6 +355,7 @@ document.addEventListener("keydown", (event) => {
 
 for (const button of verdictButtons) button.addEventListener("click", () => give(button.dataset.verdict));
 at("note").addEventListener("change", noted);
+at("note").addEventListener("blur", drawWhy);
 at("on").addEventListener("click", finish);
 at("back").addEventListener("click", () => go(here - 1));
 at("forward").addEventListener("click", () => go(here + 1));
@@ -350,7 +380,7 @@ at("keys").append(
     {},
     row(["1", "…"], "Give the reason, and go on to the next open pair"),
     row(["Enter"], "Go on without a reason"),
-    row(["o"], "Write a note"),
+    row(["o"], "Write a note, before the verdict or after it; Enter or Esc ends it"),
     row(["→", "←"], "Next pair, pair before (j, k)"),
     row(["n"], "First pair without a verdict"),
     row(["z"], "Take the last label back"),

@@ -150,7 +150,7 @@ def _labels_so_far(out: Path, given: dict[str, Any]) -> None:
         talk.say(f"Whether these are labels of the run in {out} cannot be told. {error}")
     if given["export"]:
         number = session.export(given["export"])
-        talk.say(f"{number:,} labelled pairs in {given['export']}")
+        talk.say(f"{_many(number, 'labelled pair')} in {given['export']}")
         if not ours:
             talk.say(
                 f"They are of another run than the one in {out} now (recipe {session.head['recipe']}): verdicts hold, "
@@ -184,7 +184,7 @@ def _label(out: Path, given: dict[str, Any]) -> None:
         talk.say("The last line of labels.jsonl is cut off and was never acknowledged; it is passed over.")
 
     def ready(url: str) -> None:
-        talk.say(f"{len(session.pairs):,} pairs, {len(session.labels.current):,} of them labelled. Ctrl-C ends it.")
+        talk.say(f"{_many(len(session.pairs), 'pair')}, {len(session.labels.current):,} labelled. Ctrl-C ends it.")
         click.echo(url)
         if given["open_browser"]:
             webbrowser.open(url)
@@ -231,23 +231,25 @@ def _show_recall(console: "Console", found: "RecallAudit") -> None:
     if precision.threshold is not None and precision.sampled:
         table.add_row(
             "measured again", _share(precision.passing),
-            f"of {precision.sampled:,} removed documents: {precision.unit} ≥ {precision.threshold:g}{more} with the "
-            "kept one",
+            f"of {_many(precision.sampled, 'removed document')}: {precision.unit} ≥ {precision.threshold:g}{more} with "
+            "the kept one",
         )  # fmt: skip
     elif precision.sampled:
         q = precision.quantiles
         table.add_row(
             "measured again", f"{q['0.5']:.2f}",
-            f"median {precision.unit} of {precision.sampled:,} removed documents with the kept one; 5 % below "
+            f"median {precision.unit} of {_many(precision.sampled, 'removed document')} with the kept one; 5 % below "
             f"{q['0.05']:.2f}",
         )  # fmt: skip
     if precision.copies:
-        table.add_row("copies", f"{precision.copies:,}", "removed documents have the same words as the kept one")
+        have = "removed document has" if precision.copies == 1 else "removed documents have"
+        table.add_row("copies", f"{precision.copies:,}", f"{have} the same words as the kept one")
     if found.blind:
         table.add_row(
             "[yellow]blind[/yellow]",
             f"{found.blind:,}",
-            "texts have sketches too small to find their neighbours by; left out",
+            f"{'text has a sketch' if found.blind == 1 else 'texts have sketches'} too small to find neighbours by; "
+            "left out",
         )
     console.print(table)
     _show_ranges(console, found)
@@ -295,7 +297,8 @@ def _show_precision(console: "Console", session: "LabellingSession", found: "Pre
     from rich.table import Table
 
     console.print(
-        f"[bold]What people say of the removals[/bold]\n[dim]{found.labelled:,} of {found.drawn:,} pairs labelled: "
+        "[bold]What people say of the removals[/bold]\n"
+        f"[dim]{found.labelled:,} of {_many(found.drawn, 'pair')} labelled: "
         f"{found.correct:,} correct, {found.incorrect:,} incorrect, {found.undecided:,} undecided.[/dim]"
     )
     if not found.labelled:
@@ -316,8 +319,14 @@ def _show_precision(console: "Console", session: "LabellingSession", found: "Pre
             f"[dim]This is about {found.covered:.1%} of the removals: the other strata have no label yet.[/dim]"
         )
     agreed, several = session.agreement()
-    if several:
+    if several == 1:
+        console.print(f"[dim]1 pair has two judges or more, who {'agree' if agreed else 'do not agree'}.[/dim]")
+    elif several:
         console.print(f"[dim]{several:,} pairs have two judges or more, who agree on {agreed:,}.[/dim]")
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def _share(share: "Share") -> str:

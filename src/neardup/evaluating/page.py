@@ -44,6 +44,17 @@ table { width: auto; min-width: min(100%, 24rem); }
 summary { cursor: pointer; color: var(--accent); font-size: .87rem; }
 details .scroll { max-height: 24rem; overflow: auto; }
 td, th { vertical-align: baseline; }
+th, td { padding-right: .7rem; }
+th, th.number { vertical-align: bottom; white-space: normal; }
+td small { font-size: .82em; color: var(--soft); }
+@media (max-width: 76rem) { td small { display: block; line-height: 1.2; } }
+@media (max-width: 46rem) {
+  table, .exhibit table { font-size: .82rem; }
+  th { font-size: .74rem; }
+  th, td { padding-right: .4rem; }
+  td small { font-size: .62rem; letter-spacing: -.02em; }
+  .exhibit td:first-child { white-space: normal; }
+}
 @media print { .exhibits { gap: 1rem 1.5rem; } details:not([open]) { display: none; } }
 """
 
@@ -134,10 +145,16 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     kinds = [' class="number"' if r else "" for r in right]
     head = "".join(f"<th{kind}>{_text(name)}</th>" for kind, name in zip(kinds, headings, strict=True))
     body = "".join(
-        "<tr>" + "".join(f"<td{kind}>{_text(cell)}</td>" for kind, cell in zip(kinds, row, strict=True)) + "</tr>"
+        "<tr>" + "".join(f"<td{kind}>{_cell(cell)}</td>" for kind, cell in zip(kinds, row, strict=True)) + "</tr>"
         for row in rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(text: str) -> str:
+    """An interval stands beside its number, or below it where there is little room."""
+    found = _MEASURED.fullmatch(text)
+    return f"{_text(found[1])} <small>{_text(found[2])}</small>" if found else _text(text)
 
 
 def _note(text: str) -> str:
@@ -145,6 +162,8 @@ def _note(text: str) -> str:
 
 
 _NUMBER = re.compile(r"[-−+]?[\d.,]|–$|$")
+_MEASURED = re.compile(r"([-−+]?[\d.,]+ ?%?) ([\[(][^\])]*–[^\])]*[\])])")
+"""A number and its interval: 0.951 [0.861–1.000]."""
 
 
 def _text(text: str) -> str:

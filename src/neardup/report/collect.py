@@ -2,7 +2,7 @@
 
 import shlex
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from neardup.recipes import name_of
 from neardup.report import below, browsing, drawing, passages, removal, similarity
 from neardup.report.facts import Facts, why_kept
 from neardup.report.part import LONGEST, Part, choose_part
-from neardup.report.verdict import checks, proof
+from neardup.report.verdict import checks, proof, twins
 from neardup.result import Result
 
 SEED = 1
@@ -55,7 +55,7 @@ def report_data(result: Result, *, seed: int = SEED) -> dict[str, Any]:
         "group_sizes": similarity.group_sizes(facts),
         "histogram": similarity.histogram(facts),
         "thresholds": _thresholds(facts, found),
-        "groups": browsing.groups_data(facts, part, chosen, texts),
+        "groups": browsing.groups_data(facts, part, _of_one_site(facts, chosen), texts),
         "kept_because": why_kept(result.recipe.clusters.keep),
         "templates": _templates(facts, sample, texts),
         "mirrors": mirrors,
@@ -94,6 +94,12 @@ def _hosts(facts: Facts) -> tuple[removal.Hosts, list[dict[str, Any]] | None]:
     """What URLs tell: by site, and mirrors; None where there are no hosts."""
     hosts = removal.by_site(facts)
     return hosts, removal.mirrors(facts, hosts.documents) if hosts.sites else None
+
+
+def _of_one_site(facts: Facts, chosen: list[browsing.Chosen]) -> list[browsing.Chosen]:
+    """The same groups; those that list two pages of one host near the threshold are of a kind more."""
+    near = twins(facts)
+    return [replace(one, strata=(*one.strata, "site")) if near[one.rows].any() else one for one in chosen]
 
 
 def _sample(facts: Facts, part: Part) -> NDArray[np.int64]:

@@ -71,12 +71,11 @@
           "li",
           {},
           element("span", { class: `level ${c.level}` }, words[c.level]),
-          element("span", {}, plain(c.text), " ", c.link && c.level !== "good" ? element("a", { href: `#${c.link}` }, "Show") : null),
+          element("span", {}, plain(c.text), " ", c.link && c.level !== "good" ? element("a", { href: `#${c.link}`, on: c.groups ? { click: () => browser.show(c.groups) } : {} }, "Show") : null),
         ),
       ),
     );
     fill("next", next());
-    if (data.texts) at("checks").append(element("li", {}, element("span", { class: "level look" }, "check"), element("span", {}, plain(data.texts))));
   };
 
   // Commands that lead on, to be copied. A folder that is not known is called OUT.
@@ -312,7 +311,9 @@
   };
 
   const browser = (() => {
+    const of = (kind) => groups.filter((g) => kind === "all" || g.strata.includes(kind));
     const kinds = { all: "All", biggest: "Biggest", edge: "Near the threshold", random: "Random" };
+    if (of("site").length) kinds.site = "Pages of one site";
     let shown = groups;
     let current = null;
     let limit = null;
@@ -322,7 +323,7 @@
     const view = element("div", { class: "shown", "aria-live": "polite" });
     const found = element("p", { class: "note", role: "status" });
     const tabs = Object.entries(kinds).map(([name, text]) =>
-      element("button", { type: "button", "aria-pressed": String(name === kind), on: { click: () => choose(name) } }, `${text} ${count(groups.filter((g) => name === "all" || g.strata.includes(name)).length)}`),
+      element("button", { type: "button", "aria-pressed": String(name === kind), on: { click: () => choose(name) } }, `${text} ${count(of(name).length)}`),
     );
 
     const choose = (name) => {
@@ -335,9 +336,9 @@
 
     const refresh = () => {
       const text = search.value.trim().toLowerCase();
-      shown = groups
-        .filter((g) => (kind === "all" || g.strata.includes(kind)) && (limit === null || g.weakest < limit) && (!text || g.words.includes(text)))
-        .sort(kind === "edge" || limit !== null ? (a, b) => a.weakest - b.weakest : kind === "random" ? (a, b) => a.number - b.number : bySize);
+      shown = of(kind)
+        .filter((g) => (limit === null || g.weakest < limit) && (!text || g.words.includes(text)))
+        .sort(kind === "edge" || kind === "site" || limit !== null ? (a, b) => a.weakest - b.weakest : kind === "random" ? (a, b) => a.number - b.number : bySize);
       list.replaceChildren(
         ...shown.map((g) =>
           element(
@@ -462,6 +463,11 @@
         search.value = "";
         choose("all");
         open(group);
+      },
+      // Groups of this kind; those near the threshold where the page carries none of it.
+      show: (wanted) => {
+        search.value = "";
+        choose([wanted, "edge"].find((name) => of(name).length) || "all");
       },
       below: (x) => {
         search.value = "";

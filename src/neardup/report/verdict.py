@@ -8,6 +8,7 @@ note   what is worth knowing
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup.analysis.estimators import minhash_error
 from neardup.model import MEASURED
@@ -19,6 +20,10 @@ MANY = 0.5
 """Share of a source, a site or the collection from which on a removal is worth a look."""
 CLOSE = 0.05
 """How far above the threshold a removal is a close one, where scores are shares."""
+NEAR = 0.1
+"""The same, for two pages of one host."""
+SOME, SHARE = 5, 0.01
+"""Such removals, and their share of all, from which on they are worth a look."""
 FEW = 20
 """Documents below which shares say little."""
 MOSTLY = 0.2
@@ -32,14 +37,18 @@ class Check(NamedTuple):
     text: str
     link: str | None = None
     """The id of the section that shows it."""
+    groups: Literal["edge", "site"] | None = None
+    """Of which kind the groups are that it speaks of."""
 
 
 def checks(facts: Facts, parts: dict[str, Any]) -> list[Check]:
     """All sentences, those to look at first."""
     found = [
+        *([Check("look", parts["texts"])] if parts["texts"] else []),
         *_evidence(facts),
         *_recall(facts),
         *_close(facts),
+        *_twins(facts),
         *_groups(facts),
         *_sources(facts, parts),
         *_templates(parts),
@@ -80,12 +89,13 @@ def _evidence(facts: Facts) -> list[Check]:
                 "look",
                 f"{short:,} removed documents are less similar to the kept one than the threshold: this recipe follows "
                 "chains of similar documents (cluster = components).",
-                "similarity",
+                "browser-title",
+                "edge",
             )
         ]
     if recipe.verify.method == "exact":
         text = f"Every removed document was measured against the kept one: {others:,} exactly, {same}."
-        return [Check("good" if not short else "look", text, "similarity")]
+        return [Check("look", text, "browser-title", "edge") if short else Check("good", text)]
     samples = recipe.sketcher.estimators
     if recipe.thresholded and samples:
         error = minhash_error(facts.threshold, samples)
@@ -122,7 +132,35 @@ def _close(facts: Facts) -> list[Check]:
     share = f"{part:.1%}" if part >= 0.0005 else "less than 0.1%"
     lie = "lies" if close == 1 else "lie"
     text = f"{close:,} of the removals ({share}) {lie} within {CLOSE} of {threshold}: look at some of them."
-    return [Check("note", text, "browser-title")]
+    return [Check("note", text, "browser-title", "edge")]
+
+
+def twins(facts: Facts) -> NDArray[np.bool_]:
+    """Which removals are two pages of one host just above the threshold. A template that was filled in twice makes
+    such pairs: Henzinger (section 3) finds most of both algorithms' mistakes on one site. Where a recipe asks more of
+    them, none is."""
+    found = np.zeros(len(facts.decision.removed), bool)
+    if facts.counted or not facts.threshold or facts.stricter:
+        return found
+    rows = np.flatnonzero(~facts.by_identity & (facts.decision.score < facts.threshold + NEAR - 1e-9))
+    if len(rows):
+        pairs = np.stack([facts.decision.removed[rows], facts.decision.kept_for[rows]], axis=1)
+        found[rows] = facts.result.gathered.places.neighbours(pairs)
+    return found
+
+
+def _twins(facts: Facts) -> list[Check]:
+    found = twins(facts)
+    number, removed = int(found.sum()), len(found)
+    if not number or (number < SOME and number < SHARE * removed):
+        return []
+    urls = facts.collection.any_order("url", facts.decision.removed[found])
+    are = "1 removal is" if number == 1 else f"{number:,} removals are"
+    text = (
+        f"{are} two pages of one {'folder' if urls.null_count == number else 'site'} within {NEAR} of the threshold "
+        f"({number / removed:.1%} of all): look whether a template was filled in twice."
+    )
+    return [Check("look", text, "browser-title", "site")]
 
 
 def _groups(facts: Facts) -> list[Check]:
@@ -180,14 +218,13 @@ def _passed_over(facts: Facts) -> list[Check]:
     found = []
     if counts["skipped"]:
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in counts["skipped_by_kind"].items())
-        found.append(Check("look", f"Could not be read or compared: {kinds} (skipped.parquet names them).", "done"))
+        found.append(Check("look", f"Could not be read or compared: {kinds} (skipped.parquet names them)."))
     if counts["crowded"]:
         found.append(
             Check(
                 "look",
                 f"{counts['crowded']:,} documents share features with over {recipe.clusters.crowd:,} kept ones and "
                 "were compared with so many: some of their pairs may be missed.",
-                "done",
             )
         )
     if counts["empty"]:
