@@ -137,8 +137,8 @@ def _close(facts: Facts) -> list[Check]:
 
 def twins(facts: Facts) -> NDArray[np.bool_]:
     """Which removals are two pages of one host just above the threshold. A template that was filled in twice makes
-    such pairs: Henzinger (section 3) finds most of both algorithms' mistakes on one site. Where a recipe asks more of
-    them, none is."""
+    such pairs: Henzinger measures low precision of both algorithms for pairs on one site (section 3). Where a recipe
+    asks more of them, none is."""
     found = np.zeros(len(facts.decision.removed), bool)
     if facts.counted or not facts.threshold or facts.stricter:
         return found
