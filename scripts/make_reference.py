@@ -17,11 +17,11 @@ DOCS = Path(__file__).parent.parent / "docs"
 def reference() -> str:
     pages = ["# Command line", "", "Made by `scripts/make_reference.py`; stdout is data, stderr is talk.", ""]
     pages += ["Exit codes: 0 fine, 1 failed, 2 used wrongly, 130 interrupted.", ""]
-    context = click.Context(cli, info_name="neardup")
+    context = click.Context(cli, info_name="neardup", **cli.context_settings)
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert command is not None
-        inner = click.Context(command, info_name=f"neardup {name}", max_content_width=100, terminal_width=100)
+        inner = click.Context(command, parent=context, info_name=name, max_content_width=100, terminal_width=100)
         pages += [f"## neardup {name}", "", "```", command.get_help(inner), "```", ""]
     return "\n".join(pages)
 
