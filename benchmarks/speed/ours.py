@@ -60,6 +60,7 @@ def dedup(
     """One measured `neardup dedup`."""
     arguments: list[str | Path] = [
         "dedup",
+        "--no-report",  # peers make none
         file,
         "-o",
         out,
