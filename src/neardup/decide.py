@@ -7,6 +7,7 @@ is all that matters and chains count, they are linked without buckets or pairs (
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,8 +81,22 @@ def read_decision(path: Path) -> Decision:
         ) from error
 
 
-def decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
-    """Decide about every document that is compared."""
+def decide(gathered: Gathered) -> Decision:
+    """Decide about every document that is compared, step by step."""
+    engine = gathered.engine
+    with ExitStack() as running:
+
+        def begin(step: str) -> None:
+            running.close()
+            volume = sum(s.size for s in engine.splits) if step == "verify" else 0
+            running.enter_context(engine.steps.step(step, volume))
+
+        decision = _decide(gathered, begin)
+    engine.work.shingles.unlink(missing_ok=True)
+    return decision
+
+
+def _decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     collection, compared, recipe = gathered.collection, gathered.compared, gathered.recipe
     begin("candidates")
     holders = np.empty(len(collection), np.int32)

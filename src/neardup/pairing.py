@@ -69,6 +69,11 @@ class Pairs:
         return pa.Table.from_batches(list(self), schema=PAIRS)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for documents, copies, evidence in self.numbered():
+            yield self._batch(documents, copies, evidence)
+
+    def numbered(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_], Evidence]]:
+        """By the documents' numbers, the later one first; which are copies; and the evidence about the others."""
         self.found = self.cut_short = self.left_out = 0
         gathered = self._gathered
         steps = gathered.engine.steps
@@ -112,7 +117,7 @@ class Pairs:
                 if len(found):
                     self.found += len(found)
                     evidence = verifier.evidence(found[~copies].astype(np.int64))
-                    yield self._batch(buckets.members[found], copies, evidence)
+                    yield buckets.members[found], copies, evidence
         gathered.engine.work.shingles.unlink(missing_ok=True)
 
     def _batch(self, documents: NDArray[np.int64], copies: NDArray[np.bool_], evidence: Evidence) -> pa.RecordBatch:

@@ -4,7 +4,6 @@ sources → text → shingles → sketches → candidates → verify → cluster
 """
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,14 +72,4 @@ def dedup(
     choose = recipe if callable(recipe) else lambda pages: choose_recipe(recipe, **settings, pages=pages)
     reading = Reading(text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work)
     gathered = gather(source, choose, reading, watcher)
-    engine = gathered.engine
-    with ExitStack() as running:
-
-        def begin(step: str) -> None:
-            running.close()
-            volume = sum(s.size for s in engine.splits) if step == "verify" else 0
-            running.enter_context(engine.steps.step(step, volume))
-
-        decision = decide(gathered, begin)
-    engine.work.shingles.unlink(missing_ok=True)
-    return Result(gathered, decision)
+    return Result(gathered, decide(gathered))

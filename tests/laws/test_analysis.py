@@ -359,3 +359,9 @@ def test_simhash_at_the_ends():
 def test_minhash_error_is_binomial():
     assert estimators.minhash_error(0.8, 100) == pytest.approx(stats.binom(100, 0.8).std() / 100)
     assert sum(1 for _ in combinations(range(6), 2)) == Filter(6, 14, 2).super_features
+
+
+def test_wilson_as_published():
+    """Newcombe 1998, table I: 81 of 263 gives 0.2553 to 0.3662; 0 of 20 gives 0 to 0.1611."""
+    assert estimators.wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert estimators.wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from neardup.report import removal
 from neardup.report.facts import Facts, why_kept
-from neardup.report.places import paths, places
+from neardup.text.addresses import paths, places
 from neardup.text.sites import host, site
 from tests.naive import report as naive
 

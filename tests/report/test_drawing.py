@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from neardup.charts import draw_svg
 from neardup.errors import MissingExtra
 from neardup.report import drawing
 from neardup.report.collect import charts, drawn, report_data
@@ -57,7 +58,7 @@ def test_every_chart_is_drawn_for_both_widths(data):
 def test_without_the_extra_there_are_tables_and_a_word(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingExtra, match=r"neardup\[charts\]"):
-        drawing.draw({})
+        draw_svg({})
     made = page(data, drawn(data))
     assert "<svg" not in made
     assert "pip install 'neardup[charts]'" in made

@@ -240,13 +240,6 @@ def test_where_nothing_can_be_said_below(run, settings, unit, threshold):
     assert [n for _, n in data["higher"]] == sorted((n for _, n in data["higher"]), reverse=True)
 
 
-def test_wilson():
-    """Newcombe 1998, table I: 81 of 263 gives 0.2553 to 0.3662; 0 of 20 gives 0 to 0.1611."""
-    assert below.interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert below.interval(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
-    assert below.interval(0, 0) == (0.0, 1.0)
-
-
 def test_pale_bars_stand_for_all_kept_documents(facts, monkeypatch):
     """Their areas add up to the kept documents that have a neighbour below the threshold."""
     for size in (10_000, 150):

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.audit.judging import Truth, range_of, score_ranges
 from neardup.model import RELATIONS
 from neardup.result import Result
-from neardup.text.sites import site
+from neardup.text.addresses import places
 
 COPIES = 5
 """Copies that are shown at the most: their identity is proven, and nobody learns from looking at many."""
@@ -115,12 +117,9 @@ def _same_site(result: Result) -> NDArray[np.int64]:
     out = np.full(len(decision.removed), 2, np.int64)
     for start in range(0, len(out), _SLICE):
         part = slice(start, start + _SLICE)
-        mine = collection.any_order("url", decision.removed[part])
-        theirs = collection.any_order("url", decision.kept_for[part])
-        if mine.null_count == len(mine):
-            continue
-        for i, (one, other) in enumerate(zip(mine.to_pylist(), theirs.to_pylist(), strict=True), start):
-            here, there = site(one), site(other)
-            if here is not None and there is not None:
-                out[i] = int(here != there)
+        here, there = (
+            places(collection.any_order("url", documents[part])).sites
+            for documents in (decision.removed, decision.kept_for)
+        )
+        out[part] = pc.not_equal(here, there).cast(pa.int64()).fill_null(2).to_numpy()
     return out

@@ -12,7 +12,6 @@ Memory: 17 bytes per found pair and recipe (pair, score, whether it is one of co
 """
 
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,7 +27,6 @@ from neardup.evaluating.labels import trimmed
 from neardup.evaluating.measures import Judged
 from neardup.evaluating.study import CORRECT, INCORRECT, UNLABELLED
 from neardup.evaluating.truth import Truth, Unlisted
-from neardup.evidence import Evidence
 from neardup.gather import Gathered
 from neardup.pairing import Pairs
 from neardup.verify.signatures import Signatures
@@ -65,41 +63,24 @@ def _whole(values: pa.ChunkedArray) -> pa.Array:
     return joined
 
 
-class _Numbered(Pairs):
-    """Pairs by document numbers: ids need not be unique, and looking them up again would take longer than finding."""
-
-    def _batch(self, documents: Ints, copies: NDArray[np.bool_], evidence: Evidence) -> pa.RecordBatch:
-        score = np.full(len(copies), float(evidence.full))
-        score[~copies] = evidence.score
-        pairs = coded(documents[:, 0].astype(np.int64), documents[:, 1].astype(np.int64), self.documents)
-        return pa.RecordBatch.from_pydict({"pair": pairs, "identical": copies, "score": score})
-
-
 def find(gathered: Gathered, *, most: int, groups: bool = True) -> Found:
     """All pairs and the groups of a sketched collection."""
-    looking = _Numbered(gathered, most)
-    nothing = pa.RecordBatch.from_pydict({"pair": np.empty(0, np.int64), "identical": np.empty(0, bool), "score": []})
-    batches = [*looking] or [nothing]
-    pairs, identical, score = (
-        np.concatenate([batch.column(name).to_numpy(zero_copy_only=False) for batch in batches])
-        for name in ("pair", "identical", "score")
-    )
+    looking = Pairs(gathered, most)
+    rows: list[tuple[Ints, NDArray[np.bool_], NDArray[np.float64]]] = [
+        (np.empty(0, np.int64), np.empty(0, bool), np.empty(0))
+    ]
+    for documents, copies, evidence in looking.numbered():
+        scores = np.full(len(copies), float(evidence.full))
+        scores[~copies] = evidence.score
+        rows.append((coded(documents[:, 0], documents[:, 1], looking.documents), copies, scores))
+    pairs, identical, score = (np.concatenate(column) for column in zip(*rows, strict=True))
     order = np.argsort(pairs)
     group = _groups(gathered) if groups else np.arange(looking.documents)
     return Found(pairs[order], identical[order], score[order], group, looking.cut_short, looking.left_out)
 
 
 def _groups(gathered: Gathered) -> Ints:
-    steps = gathered.engine.steps
-    with ExitStack() as running:
-
-        def begin(step: str) -> None:
-            running.close()
-            volume = sum(s.size for s in gathered.engine.splits) if step == "verify" else 0
-            running.enter_context(steps.step(step, volume))
-
-        decision = decide(gathered, begin)
-    gathered.engine.work.shingles.unlink(missing_ok=True)
+    decision = decide(gathered)
     group = np.arange(len(gathered.collection))
     group[decision.removed] = decision.kept_for
     return group

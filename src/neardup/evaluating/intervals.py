@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.analysis import estimators
 from neardup.errors import UsageError
 
 Floats = NDArray[np.float64]
@@ -81,14 +82,8 @@ def normal_quantile(level: float) -> float:
 
 def wilson(successes: float, n: float, level: float = LEVEL) -> tuple[float, float]:
     """The interval for a proportion of `successes` in `n` independent trials; all of [0, 1] where there were none."""
-    if n <= 0:
-        return 0.0, 1.0
-    z = normal_quantile(level)
-    p = min(1.0, max(0.0, successes / n))
-    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    # At the ends the formula gives 0 and 1, but for rounding.
-    return (0.0 if p == 0.0 else max(0.0, middle - half)), (1.0 if p == 1.0 else min(1.0, middle + half))
+    check_level(level)
+    return estimators.wilson(min(n, max(0.0, successes)), n, confidence=level) if n > 0 else (0.0, 1.0)
 
 
 def student_quantile(z: float, degrees: float) -> float:

@@ -28,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.analysis.estimators import wilson
 from neardup.analysis.filters import Filter, groups_needed
 from neardup.kernels import groups as kernel
 from neardup.report.facts import Facts
@@ -313,7 +314,8 @@ def lower(facts: Facts, found: Neighbours) -> list[list[float]]:
         near = counts & (found.resemblance >= threshold - 1e-9)
         n = np.bincount(found.of[near], minlength=len(found.sample))
         chance = n / (n + 1)
-        low, high = interval(float(chance.sum()), len(chance))
+        # For a mean of values from 0 to 1 Wilson's is wide enough: a share of that mean varies more.
+        low, high = wilson(float(chance.sum()), len(chance)) if len(chance) else (0.0, 1.0)
         rows.append([round(float(threshold), 6), *(round(found.kept * x) for x in (float(chance.mean()), low, high))])
     return rows
 
@@ -323,14 +325,3 @@ def nearest_kept(found: Neighbours) -> NDArray[np.float64]:
     best = np.zeros(len(found.sample))
     np.maximum.at(best, found.of, found.resemblance)
     return best
-
-
-def interval(hits: float, trials: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's interval of a share. For a mean of values between 0 and 1 it is wide enough: their variance is at most
-    that of a share with the same mean."""
-    if not trials:
-        return 0.0, 1.0
-    p = hits / trials
-    middle = (p + z * z / (2 * trials)) / (1 + z * z / trials)
-    half = z * sqrt(p * (1 - p) / trials + z * z / (4 * trials * trials)) / (1 + z * z / trials)
-    return max(0.0, middle - half), min(1.0, middle + half)

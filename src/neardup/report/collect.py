@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.charts import draw_svg
 from neardup.engines.work import FinishedWork, TemporaryWork
 from neardup.errors import MissingExtra, NeardupError
 from neardup.recipes import name_of
@@ -85,7 +86,7 @@ def charts(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def drawn(data: dict[str, Any]) -> dict[str, str] | str:
     """The charts as SVG; or what to install."""
     try:
-        return {name: drawing.draw(specification) for name, specification in charts(data).items()}
+        return {name: draw_svg(specification) for name, specification in charts(data).items()}
     except MissingExtra as error:
         return str(error)
 
@@ -221,6 +222,6 @@ def in_parallel(result: Result, *, seed: int = SEED) -> tuple[dict[str, Any], di
 
 def _wake() -> None:
     try:
-        drawing.draw({"mark": "point", "data": {"values": []}})
+        draw_svg({"mark": "point", "data": {"values": []}})
     except MissingExtra:
         return

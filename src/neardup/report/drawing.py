@@ -1,17 +1,13 @@
-"""Charts of the report: Vega-Lite specifications as plain dictionaries, drawn to SVG.
+"""Charts of the report: Vega-Lite specifications as plain dictionaries, which `charts` draws to SVG.
 
 sizes_chart        group sizes, logarithmic both ways
 similarity_chart   scores of removed documents around the threshold, with the filter's curve over them
-draw               specifications → SVG; None where the extra `charts` is not installed
 
 Colours are fixed strings; the page's style sheet gives each its own in light, dark and print (report.css). So a chart
 says nothing but numbers and our own words: no text of a document or name of a file is in it.
 """
 
-import json
 from typing import Any
-
-from neardup.errors import MissingExtra
 
 INK, SOFT, LINE, REMOVED, KEPT, CURVE, MARK = (
     "#1a1d20", "#555e67", "#d9dde1", "#1f5fa8", "#9db9d8", "#8a5300", "#b02a2a"
@@ -138,12 +134,3 @@ def similarity_chart(
         "layer": layers,
         "resolve": {"scale": {"y": "independent"}},
     }
-
-
-def draw(specification: dict[str, Any]) -> str:
-    """As SVG, without a network or a browser."""
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise MissingExtra("drawing charts", "charts") from error
-    return str(vl_convert.vegalite_to_svg(json.dumps(specification), allowed_base_urls=[]))

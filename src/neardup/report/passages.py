@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.analysis.estimators import wilson
 from neardup.comparing.tokens import places
-from neardup.report.below import interval
 from neardup.shingles import ShingleSettings
 from neardup.sketches.minhash import MinHash, MinHashSettings
 from neardup.text.batches import text_batch
@@ -76,7 +76,7 @@ def find_passages(texts: dict[int, str], groups: NDArray[np.int64]) -> Found:
         holder, at = chain.place
         start, end = _characters(cut[holder], at, len(chain.shingles))
         whole = cut[holder][start:end]
-        low, high = interval(chain.documents, len(numbers))
+        low, high = wilson(chain.documents, len(numbers))
         made.append(
             Passage(
                 text=whole[:_ROOM],

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from neardup.model import RELATIONS
 from neardup.report.facts import Facts
-from neardup.report.places import SLICE, paths, places
+from neardup.text.addresses import SLICE, paths, places
 
 TOP = 20
 """Rows that are named; the others are added up."""

@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.sketches.artefact import Collection, hash_ids
-from neardup.text.sites import PLACE_AND_PATH, place
+from neardup.text.addresses import cut
+from neardup.text.sites import place
 
 _NONE = -1
 _CRAWLED = r"^(?:[^/.]+/)*([^/]+\.[A-Za-z]{2,})/(.*)$"
@@ -38,13 +39,12 @@ class Places:
 
         def put(start: int, addresses: pa.Array) -> None:
             stop = start + len(addresses)
-            parts = pc.extract_regex(addresses.fill_null(""), PLACE_AND_PATH)
-            found = pc.struct_field(parts, "host").dictionary_encode()
+            found, paths = cut(addresses)
             names = [place(name) for name in found.dictionary.to_pylist()]
             codes = np.array([numbers.setdefault(n, len(numbers)) if n else _NONE for n in names], np.int32)
             hosts[start:stop] = codes[found.indices.to_numpy()]
             shown = pa.array([n or "" for n in names], pa.string()).take(found.indices)
-            pages[start:stop] = hash_ids(pc.binary_join_element_wise(shown, pc.struct_field(parts, "path"), ""))
+            pages[start:stop] = hash_ids(pc.binary_join_element_wise(shown, paths, ""))
 
         for start, urls in collection.urls():
             if urls.null_count < len(urls):

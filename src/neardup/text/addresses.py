@@ -10,12 +10,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.text.sites import host, site
+from neardup.text.sites import PLACE_AND_PATH, host, site
 
-_HEAD = r"\A(?P<head>[^/?#]*(?://[^/?#]*)?)"
-"""All that the host depends on."""
-_BEFORE_PATH = r"\A(?:[a-zA-Z][a-zA-Z0-9+.\-]*:)?(?://)?[^/?#]*"
-_FRAGMENT = r"#(?s:.*)\z"
 _SAME_PAGE = r"(?:/index\.html?|/)\z"
 """Endings that do not make another page."""
 
@@ -30,10 +26,15 @@ class Places(NamedTuple):
     sites: pa.Array
 
 
+def cut(urls: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """What the host depends on, as a dictionary, and what follows, without the fragment. Null is the empty string."""
+    parts = pc.extract_regex(pc.utf8_trim_whitespace(urls.fill_null("")), PLACE_AND_PATH)
+    return pc.struct_field(parts, "host").dictionary_encode(), pc.struct_field(parts, "path")
+
+
 def places(urls: pa.Array) -> Places:
     """Of each URL."""
-    cut = pc.extract_regex(pc.utf8_trim_whitespace(urls), _HEAD)
-    heads = pc.if_else(urls.is_valid(), pc.struct_field(cut, "head"), None).dictionary_encode()
+    heads, _ = cut(urls)
     known = [_place(head) for head in heads.dictionary.to_pylist()]
     hosts, sites = (pa.array([place[i] for place in known], pa.string()) for i in (0, 1))
     return Places(hosts.take(heads.indices), sites.take(heads.indices))
@@ -47,7 +48,5 @@ def _place(head: str) -> tuple[str | None, str | None]:
 
 def paths(urls: pa.Array) -> pa.Array:
     """What follows the host: with the query; without the fragment, a slash at the end, the name of an index page."""
-    rest = pc.utf8_trim_whitespace(urls)
-    for pattern in (_FRAGMENT, _BEFORE_PATH, _SAME_PAGE):
-        rest = pc.replace_substring_regex(rest, pattern, "", max_replacements=1)
-    return rest
+    _, rest = cut(urls)
+    return pc.if_else(urls.is_valid(), pc.replace_substring_regex(rest, _SAME_PAGE, "", max_replacements=1), None)
