@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-DESKTOP = {"width": 1280, "height": 900}
-PHONE = {"width": 375, "height": 740}
+DESKTOP: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 375, "height": 740}
 
 _QUIET = [
     "--no-sandbox",  # as root, in a container
@@ -81,8 +81,8 @@ def phone(chromium: Browser) -> Iterator[Watched]:
     yield from _page(chromium, PHONE)
 
 
-def _page(chromium: Browser, size: dict[str, int]) -> Iterator[Watched]:
-    context = chromium.new_context(viewport=size)  # type: ignore[arg-type]
+def _page(chromium: Browser, size: ViewportSize) -> Iterator[Watched]:
+    context = chromium.new_context(viewport=size)
     context.set_default_timeout(20_000)
     watched = Watched(context.new_page())
     yield watched

@@ -8,6 +8,8 @@ and "mixed" otherwise; "none" without letters. Japanese is written in three scri
 of the Han and Kana letters are Kana, all of them are "Japanese"; where there are fewer, "Han".
 """
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,6 +62,7 @@ _ENOUGH = 1 << 16
 """Characters of a text that are looked at."""
 
 
+@cache
 def _table() -> NDArray[np.uint8]:
     """For every code point of the first planes the number of its script plus one; 0 where it is no letter of any."""
     table = np.zeros(0x40000, np.uint8)
@@ -74,17 +77,14 @@ def _table() -> NDArray[np.uint8]:
     return table
 
 
-_SCRIPT = _table()
-
-
 def script_of(text: str) -> str:
     """The script of a text; of a long one, that of its beginning."""
     return SCRIPTS[_number(text[:_ENOUGH].encode("utf-32-le", "replace"))]
 
 
 def _number(characters: bytes) -> int:
-    codes = np.frombuffer(characters, np.uint32)
-    counts = np.bincount(_SCRIPT[np.minimum(codes, len(_SCRIPT) - 1)], minlength=len(_NAMES) + 1)[1:]
+    table, codes = _table(), np.frombuffer(characters, np.uint32)
+    counts = np.bincount(table[np.minimum(codes, len(table) - 1)], minlength=len(_NAMES) + 1)[1:]
     total = int(counts.sum())
     if not total:
         return SCRIPTS.index(NONE)
