@@ -58,7 +58,7 @@ class Result:
         out = Path(path)
         try:
             run = json.loads((out / "run.json").read_text())
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise InputError(f"{out} holds no finished run: there is no run.json in it.") from error
         except (ValueError, OSError) as error:
             raise InputError(f"{out / 'run.json'}: cannot be read ({error}).") from error

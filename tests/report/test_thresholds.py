@@ -128,9 +128,11 @@ def test_a_recipe_by_hosts_is_told_by_the_slider_too(site_facts):
     for threshold in (0.55, 0.6, 0.75, 0.8, 0.9):
         again = neardup.dedup(source, recipe="web", threshold=threshold)
         assert again.recipe.verify.same_site == 0.85
-        # above, a document may be near enough to another one than the one it was measured against
-        room = 0.05 if threshold > 0.65 else 0.03
-        assert abs(len(again.decision.removed) - told[threshold]) <= room * len(site_facts), threshold
+        more = len(again.decision.removed) - told[threshold]
+        if threshold < 0.65:
+            assert abs(more) <= 0.03 * len(site_facts), threshold
+        else:  # too few are told: a document may be near enough to another kept one than the one it was measured to
+            assert -0.01 * len(site_facts) <= more <= 0.05 * len(site_facts), threshold
 
 
 def test_pairs_are_measured_as_the_run_does(site_facts):

@@ -108,6 +108,9 @@ def test_what_is_missing_is_named(pages, tmp_path, gone):
 def test_no_run_at_all(tmp_path):
     with pytest.raises(InputError, match=r"no run\.json"):
         neardup.Result.open(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"no run\.json"):
+        neardup.Result.open(tmp_path / "file")
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(InputError, match="cannot be read"):
         neardup.Result.open(tmp_path)
