@@ -12,9 +12,9 @@ The path of a document, and where it is written:
     outputs     groups → kept corpus and the evidence for every removal
 
 Around it: recipe (how), recipes (the published systems), engines (where), gather, decide, pipeline and pairing (the
-path itself), evidence and result (what comes out), comparing (two documents), evaluate (recipes against labelled
-truth), audit (how right was this run?), report and pages (what people look at), analysis (the mathematics), charts,
-rabin, kernels (the compiled loops), cli.
+path itself), evidence and result (what comes out), index (documents as they arrive), comparing (two documents),
+evaluate (recipes against labelled truth), audit (how right was this run?), report and pages (what people look at),
+service and client (all of it over HTTP), analysis (the mathematics), charts, rabin, kernels (the compiled loops), cli.
 
     import neardup
     result = neardup.dedup("pages/*.jsonl.gz", threshold=0.8)
@@ -42,11 +42,17 @@ if TYPE_CHECKING:
     from neardup.errors import NeardupError as NeardupError
     from neardup.errors import OutputError as OutputError
     from neardup.errors import RecipeError as RecipeError
+    from neardup.errors import StoreError as StoreError
     from neardup.errors import UsageError as UsageError
     from neardup.errors import WorkError as WorkError
     from neardup.evaluating import Evaluation as Evaluation
     from neardup.evaluating import evaluate as evaluate
     from neardup.evaluating import read_truth as read_truth
+    from neardup.index import Document as Document
+    from neardup.index import Index as Index
+    from neardup.index import Match as Match
+    from neardup.index import Stored as Stored
+    from neardup.index import Verdict as Verdict
     from neardup.model import Explanation as Explanation
     from neardup.pairing import Pairs as Pairs
     from neardup.pairing import pairs as pairs
@@ -78,12 +84,15 @@ _HOME = {
     "BySiteSettings": "neardup.sketches.both",
     "ClusterSettings": "neardup.clusters.settings",
     "CombinedSettings": "neardup.sketches.both",
+    "Document": "neardup.index",
     "Evaluation": "neardup.evaluating",
     "Explanation": "neardup.model",
     "Filter": "neardup.analysis.filters",
+    "Index": "neardup.index",
     "InputError": "neardup.errors",
     "LabellingSession": "neardup.audit",
     "ListSettings": "neardup.sketches.lists",
+    "Match": "neardup.index",
     "MinHashSettings": "neardup.sketches.minhash",
     "MissingExtra": "neardup.errors",
     "ModSettings": "neardup.sketches.samples",
@@ -97,8 +106,11 @@ _HOME = {
     "Result": "neardup.result",
     "ShingleSettings": "neardup.shingles",
     "SimHashSettings": "neardup.sketches.simhash",
+    "StoreError": "neardup.errors",
+    "Stored": "neardup.index",
     "TextSettings": "neardup.text.settings",
     "UsageError": "neardup.errors",
+    "Verdict": "neardup.index",
     "VerifySettings": "neardup.verify.settings",
     "WorkError": "neardup.errors",
     "choose_filter": "neardup.analysis.filters",

@@ -8,7 +8,7 @@ is all that matters and chains count, they are linked without buckets or pairs (
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +24,12 @@ from neardup.errors import WorkError
 from neardup.evidence import Evidence, Verifier
 from neardup.gather import Gathered
 from neardup.kernels import equal as kernel
-from neardup.model import MEASURED, RELATIONS
+from neardup.model import MEASURED, RELATIONS, REMOVED
 from neardup.recipe import Recipe
 
-_IDENTICAL, _NEAR, _CONTAINED, _CONTAINS = range(4)
-assert RELATIONS == ("identical", "near", "contained", "contains")
+KNOWN = REMOVED.insert(0, pa.field("number", pa.int64(), nullable=False))
+"""Documents that are similar to one of an index, and are gone before the others are compared: their numbers, ascending,
+and the same of them as of all removed ones. `kept_id` names a document of the index."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ class Decision:
     """Documents that share a key with another one."""
     pairs: int
     """Pairs that were measured, beyond what the sketches show."""
+    known: pa.Table = field(default_factory=KNOWN.empty_table)
+
+    @property
+    def known_numbers(self) -> NDArray[np.int64]:
+        """Of the documents that an index knows."""
+        return np.asarray(self.known.column("number").to_numpy())
 
 
 _COLUMNS = (
@@ -64,8 +71,9 @@ def write_decision(path: Path, decision: Decision) -> None:
     table = pa.table({name: getattr(decision, name) for name in _COLUMNS})
     counts = json.dumps({name: getattr(decision, name) for name in _COUNTS})
     table = table.replace_schema_metadata({"neardup.counts": counts})
-    with appearing(path) as draft, pa.ipc.new_file(draft, table.schema) as file:
-        file.write_table(table)
+    for target, rows in ((path, table), (path.with_name("known.arrow"), decision.known)):
+        with appearing(target) as draft, pa.ipc.new_file(draft, rows.schema) as file:
+            file.write_table(rows)
 
 
 def read_decision(path: Path) -> Decision:
@@ -74,16 +82,22 @@ def read_decision(path: Path) -> Decision:
         with pa.memory_map(str(path)) as source:
             table = pa.ipc.open_file(source).read_all()
             columns = {name: table.column(name).to_numpy().copy() for name in _COLUMNS}
-            return Decision(**columns, **json.loads(table.schema.metadata[b"neardup.counts"]))
+            counts = json.loads(table.schema.metadata[b"neardup.counts"])
+        known = path.with_name("known.arrow")
+        if not known.exists():  # it was written before there were indexes
+            return Decision(**columns, **counts)
+        return Decision(**columns, **counts, known=pa.ipc.open_file(known.read_bytes()).read_all())
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise WorkError(
             f"{path}: cannot be read ({error}). Run `neardup dedup` again; it goes on from its work."
         ) from error
 
 
-def decide(gathered: Gathered) -> Decision:
-    """Decide about every document that is compared, step by step."""
+def decide(gathered: Gathered, known: pa.Table | None = None) -> Decision:
+    """Decide about every document that is compared, step by step; not about those that an index knows."""
     engine = gathered.engine
+    if known is not None:
+        gathered.compared[known.column("number").to_numpy()] = False
     with ExitStack() as running:
 
         def begin(step: str) -> None:
@@ -93,7 +107,7 @@ def decide(gathered: Gathered) -> Decision:
 
         decision = _decide(gathered, begin)
     engine.work.shingles.unlink(missing_ok=True)
-    return decision
+    return decision if known is None else replace(decision, known=known)
 
 
 def _decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
@@ -117,7 +131,7 @@ def _decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     place = firsts[np.searchsorted(owners, buckets.members)]
     buckets = buckets.among(np.argsort(place, kind="stable"))
     begin("verify")
-    verifier = Verifier(gathered, buckets.members, remember=True)
+    verifier = Verifier.of(gathered, buckets.members, remember=True)
     if linked is None:
         formed = form(buckets, verifier.signatures, verifier.rule, recipe.clusters, verifier.measure, verifier.known)
     else:
@@ -194,11 +208,8 @@ def _spread(
     resemblance[measured] = found.resemblance[rows]
     inside[measured] = found.first_in_second[rows]
     around[measured] = found.second_in_first[rows]
-    relation = np.full(len(pair), _IDENTICAL, np.uint8)
-    relation[measured] = _NEAR
-    enough = found.contained_from
-    relation[measured & (inside >= enough) & (around < inside)] = _CONTAINED
-    relation[measured & (around >= enough) & (inside < around)] = _CONTAINS
+    relation = np.full(len(pair), RELATIONS.index("identical"), np.uint8)
+    relation[measured] = found.relation[rows]
     return Decision(
         removed=ranked[gone],
         kept_for=kept_for[gone],

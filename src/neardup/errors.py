@@ -6,6 +6,7 @@ NeardupError
 ├── InputError        a document, file or folder that cannot be read as asked
 ├── WorkError         a work folder of another run, or one that is damaged
 ├── OutputError       a result that cannot be written
+├── StoreError        an index that cannot be opened: in use, damaged, of another version
 └── MissingExtra      an optional part that is not installed; says the line that installs it
 """
 
@@ -36,6 +37,10 @@ class WorkError(NeardupError):
 
 class OutputError(NeardupError):
     """A result that cannot be written."""
+
+
+class StoreError(NeardupError):
+    """An index that cannot be opened or read: in use by another process, damaged, or of another version."""
 
 
 class MissingExtra(NeardupError):

@@ -1,15 +1,22 @@
 """Pairs of candidates → evidence: by the sketches, on the fly, exactly, whatever the recipe says."""
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.gather import Gathered
 from neardup.kernels import groups as kernel
-from neardup.model import Measured
+from neardup.model import RELATIONS, Measured
+from neardup.recipe import Recipe
+from neardup.sketches.base import Sketcher
+from neardup.verify.measure import Meter
+from neardup.verify.places import Places
 from neardup.verify.resemblance import Overlap
 from neardup.verify.signatures import Rule, Signatures, rule
+
+_NEAR, _CONTAINED, _CONTAINS = (RELATIONS.index(name) for name in ("near", "contained", "contains"))
 
 
 @dataclass(frozen=True)
@@ -27,24 +34,78 @@ class Evidence:
     """The containment from which on a document is called contained in the other; NaN: it is not told."""
 
 
+    @property
+    def relation(self) -> NDArray[np.uint8]:
+        """Of the first document to the second, as its place in RELATIONS."""
+        found = np.full(len(self.score), _NEAR, np.uint8)
+        inside, around, enough = self.first_in_second, self.second_in_first, self.contained_from
+        found[(inside >= enough) & (around < inside)] = _CONTAINED
+        found[(around >= enough) & (inside < around)] = _CONTAINS
+        return found
+
+
+class Overlaps(Protocol):
+    """What measures pairs of documents exactly."""
+
+    def measure(self, pairs: NDArray[np.int64]) -> Overlap:
+        """To decide about them."""
+
+    def look_up(self, pairs: NDArray[np.int64]) -> Overlap:
+        """To tell of them."""
+
+
+class Bits(Protocol):
+    """What compares documents a second time, by bits."""
+
+    sketcher: Sketcher
+
+    @property
+    def threshold(self) -> float:
+        """Equal bits from which on a pair is one."""
+
+    def measure(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Equal bits of pairs."""
+
+
 class Verifier:
     """Verifies pairs among some documents. Pairs are pairs of rows of `members`."""
 
-    def __init__(self, gathered: Gathered, members: NDArray[np.int64], *, remember: bool) -> None:
-        """remember: write down what was measured exactly, for a run that is resumed."""
-        recipe = gathered.recipe
-        sketcher = gathered.engine.sketcher
-        possible = np.sort(members)
+    def __init__(
+        self,
+        recipe: Recipe,
+        members: NDArray[np.int64],
+        signatures: Signatures,
+        projected: Bits | None,
+        meter: Overlaps | None,
+        places: Places | None,
+    ) -> None:
+        """meter: None where there is no text: then a recipe that measures exactly judges by what the sketches show."""
         self.recipe, self.members = recipe, members
-        self.signatures = Signatures.of(sketcher, gathered.collection, members)
-        self.projected = gathered.projected(possible)
-        self.rule = self._rule(rule(sketcher.comparison, recipe.verify, sketcher.estimators))
-        self.meter = gathered.meter(possible, remember=remember)
-        self.exact = recipe.verify.method == "exact"
-        self.by_containment = sketcher.comparison.contained
-        self.places = gathered.places if recipe.verify.by_place else None
+        self.signatures, self.projected, self.meter = signatures, projected, meter
+        self.exact = recipe.verify.method == "exact" and meter is not None
+        self.by_containment = recipe.sketcher.comparison.contained
+        self.places = places if recipe.verify.by_place else None
+        self.rule = self._rule()
 
-    def _rule(self, given: Rule) -> Rule:
+    @classmethod
+    def of(cls, gathered: Gathered, members: NDArray[np.int64], *, remember: bool) -> "Verifier":
+        """Among documents of a collection. remember: write down what was measured, for a run that is resumed."""
+        recipe = gathered.recipe
+        possible = np.sort(members)
+        return cls(
+            recipe,
+            members,
+            Signatures.of(gathered.engine.sketcher, gathered.collection, members),
+            gathered.projected(possible),
+            gathered.meter(possible, remember=remember),
+            gathered.places if recipe.verify.by_place else None,
+        )
+
+    def _rule(self) -> Rule:
+        verify, sketcher = self.recipe.verify, self.recipe.sketcher
+        if verify.method == "exact" and not self.exact and self.places is None:
+            verify = replace(verify, method="sketch", same_site=0.0)
+        given = rule(sketcher.comparison, verify, sketcher.estimators)
         if self.projected is None or given.measured:
             return given
         return Rule(given.least, given.presumed, self.projected.threshold, measured=True)
@@ -60,29 +121,29 @@ class Verifier:
     @property
     def known(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """What an earlier run measured."""
-        if not self.exact or self.projected is not None:
+        if not self.exact or self.projected is not None or not isinstance(self.meter, Meter):
             return np.empty((0, 2), np.int32), np.empty(0)
         ours: NDArray[np.bool_] = np.asarray(np.isin(self.meter.pairs, self.members).all(axis=1))
         ascending = np.argsort(self.members)
         rows = ascending[np.searchsorted(self.members[ascending], self.meter.pairs[ours])].astype(np.int32)
-        return rows.reshape(-1, 2), self._judged(self.meter.overlaps[ours], self.meter.pairs[ours])
+        return rows.reshape(-1, 2), self._judged(self._value(self.meter.overlaps[ours]), self.meter.pairs[ours])
 
     def measure(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
         """What decides about pairs: equal bits, or the resemblance (0 where a first test fails)."""
         pairs = self.members[asked]
         if self.projected is None:
-            return self._judged(self.meter.measure(pairs), pairs)
+            value = self._value(self.meter.measure(pairs)) if self.meter else self.signatures.scores(asked)
+            return self._judged(value, pairs)
         bits = self.projected.measure(pairs)
-        if not self.exact:
+        if not self.exact or self.meter is None:
             return bits
         passed = bits >= self.projected.threshold
         values = np.zeros(len(pairs))
-        values[passed] = self._judged(self.meter.look_up(pairs[passed]), pairs[passed])
+        values[passed] = self._judged(self._value(self.meter.look_up(pairs[passed])), pairs[passed])
         return values
 
-    def _judged(self, found: Overlap, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _judged(self, value: NDArray[np.float64], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         """What is held against the threshold: less for two pages of one host, by as much as they need more."""
-        value = self._value(found)
         if self.places is not None:
             verify = self.recipe.verify
             less = (verify.same_site - verify.threshold) * self.places.neighbours(pairs)
@@ -97,7 +158,7 @@ class Verifier:
     def evidence(self, rows: NDArray[np.int64]) -> Evidence:
         """The numbers that go with pairs."""
         pairs = self.members[rows] if len(rows) else np.empty((0, 2), np.int64)
-        if self.exact:
+        if self.exact and self.meter is not None:
             found = self.meter.look_up(pairs)
             inside, around = found.first_in_second, found.second_in_first
             return Evidence("exact", self._value(found), 1.0, found.resemblance, inside, around, self._contained_from)

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.analysis.estimators import minhash_error
 from neardup.candidates.features import bucket
 from neardup.engines.steps import Watcher
 from neardup.errors import UsageError
@@ -84,7 +83,7 @@ class Pairs:
             equal.first_holders(identities, gathered.compared, holders)
             same = holders[buckets.members]
         with steps.step("verify", sum(s.size for s in gathered.engine.splits)):
-            verifier = Verifier(gathered, buckets.members, remember=False)
+            verifier = Verifier.of(gathered, buckets.members, remember=False)
             n, size = len(buckets.members), len(buckets.entries)
             owner, below, rank = (np.empty(size, np.int32) for _ in range(3))
             kernel.chain(buckets.entries, buckets.begins, buckets.count, owner, below, rank)
@@ -146,10 +145,10 @@ class Pairs:
 
     def _errors(self, evidence: Evidence) -> NDArray[np.float64]:
         """The standard error of estimated resemblances, where the number of samples is fixed."""
-        samples = self._gathered.engine.sketcher.estimators
-        if evidence.how != "estimate" or not samples:
+        if evidence.how != "estimate":
             return np.full(len(evidence.score), np.nan)
-        return np.array([minhash_error(x, samples) for x in evidence.score.tolist()], np.float64)
+        error = self._gathered.engine.sketcher.error
+        return np.array([error(x) for x in evidence.score.tolist()], np.float64)
 
 
 def _with_identities(

@@ -3,7 +3,8 @@
 sources → text → shingles → sketches → candidates → verify → clusters → outputs
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +12,8 @@ from neardup.clusters.settings import ClusterMethod
 from neardup.decide import decide
 from neardup.engines.steps import Watcher
 from neardup.gather import Reading, gather
+from neardup.index import Index
+from neardup.index.against import known_to
 from neardup.recipe import Recipe
 from neardup.recipes import Choose, choose_recipe
 from neardup.result import Result
@@ -42,6 +45,7 @@ def dedup(
     max_document_bytes: int = 64 << 20,
     threads: int | None = None,
     work: str | Path | None = None,
+    against: Index | str | Path | None = None,
     watcher: Watcher | None = None,
 ) -> Result:
     """Find the near-duplicates of a collection, and which document of each group is kept.
@@ -55,6 +59,8 @@ def dedup(
     0.65 for the main content of web pages.
     recall: the probability that a pair at the threshold is found; 0.99 if not given.
     work: a folder that remembers what is done, so that a killed run goes on where it was.
+    against: an index; documents that are similar to one of its documents are removed, and the others are compared with
+    each other. The recipe is the index's if none is given. Nothing is added to it: `Index.add_run` does that.
     """
     settings: dict[str, Any] = {
         "threshold": threshold,
@@ -69,7 +75,20 @@ def dedup(
         "permutations": permutations,
         "seed": seed,
     }
-    choose = recipe if callable(recipe) else lambda pages: choose_recipe(recipe, **settings, pages=pages)
     reading = Reading(text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work)
-    gathered = gather(source, choose, reading, watcher)
-    return Result(gathered, decide(gathered))
+    with _opened(against) as index:
+        given = index.recipe if index is not None and recipe is None else recipe
+        choose = given if callable(given) else lambda pages: choose_recipe(given, **settings, pages=pages)
+        gathered = gather(source, choose, reading, watcher)
+        known = None if index is None else known_to(index, gathered)
+        return Result(gathered, decide(gathered, known))
+
+
+@contextmanager
+def _opened(index: Index | str | Path | None) -> Iterator[Index | None]:
+    """One that is open stays so."""
+    if index is None or isinstance(index, Index):
+        yield index
+    else:
+        with Index.open(index, create=False, read_only=True) as opened:
+            yield opened

@@ -51,6 +51,7 @@ class Result:
         self.gathered, self.decision = gathered, decision
         self._engine, self._collection = gathered.engine, gathered.collection
         self._problems, self._rules = gathered.problems, gathered.rules
+        gathered.compared[decision.known_numbers] = False
 
     @classmethod
     def open(cls, path: str | Path, watcher: Watcher | None = None) -> "Result":
@@ -93,6 +94,7 @@ class Result:
         """For every document, in the order of the input, whether it is kept."""
         mask = np.ones(len(self._collection), bool)
         mask[self.decision.removed] = False
+        mask[self.decision.known_numbers] = False
         return mask
 
     def texts(self, numbers: Iterable[int]) -> dict[int, str]:
@@ -143,14 +145,18 @@ class Result:
         """Counts of everything."""
         status = self._collection.numbers("status")
         sizes = self._collection.numbers("bytes")
-        removed = self.decision.removed
+        known = self.decision.known
+        removed = np.concatenate([self.decision.removed, self.decision.known_numbers])
         relations = {name: int((self.decision.relation == i).sum()) for i, name in enumerate(RELATIONS)}
+        for name in known.column("relation").to_pylist():
+            relations[name] += 1
         members = self._groups.sizes
         return {
             "documents": len(status),
             "kept": int(self.keep.sum()),
             "removed": len(removed),
             "removed_by_relation": relations,
+            "removed_against_index": known.num_rows,
             "groups": int((self._groups.documents == self._groups.centres).sum()),
             "largest_group": int(members.max()) if len(members) else 1,
             "text_bytes": int(sizes.sum()),
@@ -166,7 +172,7 @@ class Result:
         }
 
     def __repr__(self) -> str:
-        documents, removed = len(self._collection), len(self.decision.removed)
+        documents, removed = len(self._collection), int((~self.keep).sum())
         return f"<neardup.Result: {documents:,} documents, {documents - removed:,} kept, {removed:,} removed>"
 
     def explain(self, id: object) -> Explanation:
@@ -179,6 +185,8 @@ class Result:
             raise UsageError(f"there is no document {id!r}; ids look like {self._examples()}.")
         place = found[0]
         decision = self.decision
+        if place in decision.known_numbers:
+            return self._explained_by_index(place)
         at = int(np.searchsorted(decision.removed, place))
         gone = at < len(decision.removed) and decision.removed[at] == place
         kept = int(decision.kept_for[at]) if gone else place
@@ -196,6 +204,12 @@ class Result:
             score=float(decision.score[at]) if gone else None,
             group=names,
         )
+
+    def _explained_by_index(self, place: int) -> Explanation:
+        row = self.decision.known.slice(int(np.searchsorted(self.decision.known_numbers, place)), 1).to_pylist()[0]
+        told = {name: row[name] for name in ("kept_id", "relation", "resemblance", "measured", "score")}
+        both = {name: row[name] for name in ("removed_in_kept", "kept_in_removed")}
+        return Explanation(row["id"], kept=False, **told, **both, group=(row["kept_id"], row["id"]))
 
     def _examples(self) -> str:
         few = self._collection.values("id", np.arange(min(3, len(self._collection)), dtype=np.int64))

@@ -25,7 +25,7 @@ OTHERS = {
     "weight": "log", "same": 301, "different": 302, "sites": "public-suffix", "lists": 5, "repetitions": 2,
     "ordered": False, "m": 50, "n": 50, "measure": "containment", "chunk": 512, "longest": 70000, "window": 32,
     "grow": False, "hashes": 4, "per_chunk": 9, "polynomial": "0x1000000000000001b", "needed": 2,
-    "same_site": 0.9,
+    "same_site": 0.9, "sampled": 500,
 }  # fmt: skip
 EITHER = {
     ("shingles", "fingerprint"): {"mixed", "rabin"},
@@ -33,7 +33,15 @@ EITHER = {
     ("verify", "method"): {"exact", "sketch"},
     ("clusters", "method"): {"star", "components"},
 }
-SPECIAL = {("web", "extract"): "all", ("bloom", "similar"): 0.6, ("bloom", "bits"): 4096, ("resemblance", "r"): 2}
+SPECIAL = {
+    ("web", "extract"): "all",
+    ("stream", "extract"): "all",
+    ("stream", "bits"): 8,
+    **{(name, "bits"): 4 for name in ("default", "web", "resemblance", "altavista", "alg-b")},
+    ("bloom", "similar"): 0.6,
+    ("bloom", "bits"): 4096,
+    ("resemblance", "r"): 2,
+}
 NEEDS = {
     "polynomial": ("shingles", {"fingerprint": "rabin"}),
     "needed": ("sketch", {"repetitions": 2}),
@@ -41,6 +49,9 @@ NEEDS = {
     "measure": ("sketch", {"grow": False}),
     "threshold": ("verify", {"method": "exact"}),
     "s": ("sketch", {"samples": True}),
+    "sampled": ("sketch", {"samples": True}),
+    "bits": ("sketch", {"samples": True}),
+    "samples": ("sketch", {"sampled": 0, "bits": 8}),
 }
 """What must change along with a setting."""
 
@@ -88,6 +99,12 @@ def test_every_setting_is_in_the_id(name):
         ("[sketch]\nk = true", "k = True: it must be a whole number"),
         ("[sketch]\nkind = 'minhsh'", "kind = 'minhsh': choose minhash"),
         ("[sketch]\nk = 6\nr = 7", "r = 7 of k = 6"),
+        ("[sketch]\nk = 6\ns = 4\nsampled = 23", "sampled = 23 .* 6 × 4 = 24 .* give 24 to 4096"),
+        ("[sketch]\nsampled = 4097", "sampled = 4097 .* give 140 to 4096"),
+        ("[sketch]\nsampled = -1", "sampled = -1"),
+        ("[sketch]\nsamples = false\nsampled = 200", "sampled = 200, bits = 8 with samples = false"),
+        ("[sketch]\nsamples = false\nbits = 4", "sampled = 0, bits = 4 with samples = false"),
+        ("[sketch]\nbits = 5", "bits = 5: 8 or 4"),
         ("[sketch]\nk = 100\ns = 1\nr = 5", "75,287,520 subsets"),
         ("[shingles]\nfingerprint = 'rabin'\npolynomial = '0x10000000000000001'", "0x10000000000000001"),
         ("[shingles]\nfingerprint = 'rabin'\npolynomial = '0x11b'", "degree is 8"),

@@ -158,15 +158,16 @@ def test_shingle_sets_of_rabin(w, repeats):
     assert out[:total].tolist() == expected
 
 
-@pytest.mark.parametrize("columns", [0, 6])
+@pytest.mark.parametrize(("columns", "bits"), [(0, 8), (6, 8), (9, 4)])
 @pytest.mark.parametrize("repeats", [False, True])
 @pytest.mark.parametrize("rabin", [False, True])
 @pytest.mark.parametrize("rabin_features", [False, True])
-def test_sketches(columns, repeats, rabin, rabin_features):
+def test_sketches(columns, bits, repeats, rabin, rabin_features):
     k, s, w = 3, 2, 3
     source = np.random.default_rng(3)
-    multiply = source.integers(0, 2**32, k * s, dtype=np.uint32) | np.uint32(1)
-    add = source.integers(0, 2**32, k * s, dtype=np.uint32)
+    size = max(columns, k * s)
+    multiply = source.integers(0, 2**32, size, dtype=np.uint32) | np.uint32(1)
+    add = source.integers(0, 2**32, size, dtype=np.uint32)
     n = len(EXAMPLES)
     status, tokens = np.zeros(n, np.uint8), np.zeros(n, np.int64)
     identities, keys, samples = (
@@ -177,7 +178,7 @@ def test_sketches(columns, repeats, rabin, rabin_features):
     kernel.sketch_documents(
         *batch_of([t.encode() for t in EXAMPLES]), 0, w, repeats, SEED, unicode_tables(),
         shingle_tables(FIRST, w) if rabin else None, push_table(THIRD) if rabin_features else None,
-        multiply, add, k, s, status, tokens, identities, keys, samples,
+        multiply, add, k, s, bits, status, tokens, identities, keys, samples,
     )  # fmt: skip
     for i, text in enumerate(EXAMPLES):
         hashes, found = expected_of(text, "words", w, repeats, rabin=rabin)
@@ -193,7 +194,7 @@ def test_sketches(columns, repeats, rabin, rabin_features):
             assert keys[i].tolist() == naive.features(smallest, k, s, THIRD)
         else:
             assert keys[i].tolist() == naive_text.features(smallest, k, s, int(SEED))
-        assert samples[i].tolist() == [(m * naive_text.P & naive_text.MASK) >> 56 for m in smallest][:columns]
+        assert samples[i].tolist() == naive_text.samples(smallest, bits)[:columns]
 
 
 def test_groups_of_equal_minima_have_different_features():

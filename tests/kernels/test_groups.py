@@ -61,9 +61,8 @@ def bucketed(keys):
 
 def signatures(samples):
     samples = np.ascontiguousarray(samples)
-    return Signatures(
-        Comparison(kernel.SAMPLES, (), "resemblance", None, 1.0), samples, np.empty(0, np.uint64), np.zeros(1, np.int64)
-    )
+    comparison = Comparison(kernel.SAMPLES, (256.0,), "resemblance", None, 1.0)
+    return Signatures(comparison, samples, np.empty(0, np.uint64), np.zeros(1, np.int64))
 
 
 def rule(least, width):

@@ -1,5 +1,7 @@
 """What two signatures show, by kind, against the definition on sets; and all candidate pairs against all pairs."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,6 +38,22 @@ def test_equal_words(pair):
     equal = sum(x == y for x, y in zip(a, b, strict=True))
     assert score(kernel.EQUAL, a, b, 1.0) == equal
     assert score(kernel.EQUAL, a, b, float(len(a))) == equal / len(a)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+@given(data=st.data(), size=st.integers(1, 200), alike=st.floats(0, 1))
+def test_samples_without_the_agreements_by_chance(bits, data, size, alike):
+    """In exact fractions: of the minima that differ, one in 2^bits agrees."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    samples = rng.integers(0, 2**bits, (2, size), np.uint8)
+    samples[1] = np.where(rng.random(size) < alike, samples[0], samples[1])
+    agreed = sum(x == y for x, y in zip(*samples.tolist(), strict=True))
+    expected = max(Fraction(0), (Fraction(agreed, size) - Fraction(1, 2**bits)) / (1 - Fraction(1, 2**bits)))
+    nothing = np.empty(0, np.uint64), np.zeros(1, np.int64)
+    for pair in ((0, 1), (1, 0)):
+        found = kernel.score(kernel.SAMPLES, samples, *nothing, np.array([2.0**bits]), *pair)
+        assert found == pytest.approx(float(expected), abs=1e-12)
+    assert kernel.score(kernel.SAMPLES, samples, *nothing, np.array([2.0**bits]), 0, 0) == 1.0
 
 
 @given(same_length())

@@ -112,19 +112,23 @@ def test_shingle_sets(text, w, repeats):
     repeats=st.booleans(),
     k=st.integers(1, 4),
     s=st.integers(1, 3),
+    more=st.sampled_from([0, 1, 5]),
+    bits=st.sampled_from([8, 4]),
 )
-def test_sketches(texts, w, repeats, k, s):
+def test_sketches(texts, w, repeats, k, s, more, bits):
+    """The first k·s permutations make the features, all of them the samples."""
     data = [t.encode("utf-8", "ignore") for t in texts]
     offsets = np.concatenate([[0], np.cumsum([len(d) for d in data])]).astype(np.int64)
     buffer = np.frombuffer(b"".join(data) or b"\0", np.uint8)
     random = np.random.default_rng(3)
-    multiply = random.integers(0, 2**32, k * s, dtype=np.uint32) | np.uint32(1)
-    add = random.integers(0, 2**32, k * s, dtype=np.uint32)
+    size = k * s + more
+    multiply = random.integers(0, 2**32, size, dtype=np.uint32) | np.uint32(1)
+    add = random.integers(0, 2**32, size, dtype=np.uint32)
     n = len(texts)
     status, tokens = np.zeros(n, np.uint8), np.zeros(n, np.int64)
-    identities, keys, samples = np.zeros((n, 2), np.uint64), np.zeros((n, k), np.uint64), np.zeros((n, k * s), np.uint8)
+    identities, keys, samples = np.zeros((n, 2), np.uint64), np.zeros((n, k), np.uint64), np.zeros((n, size), np.uint8)
     kernel.sketch_documents(
-        buffer, offsets, 0, w, repeats, SEED, unicode_tables(), None, None, multiply, add, k, s,
+        buffer, offsets, 0, w, repeats, SEED, unicode_tables(), None, None, multiply, add, k, s, bits,
         status, tokens, identities, keys, samples,
     )  # fmt: skip
     for i, d in enumerate(data):
@@ -139,7 +143,7 @@ def test_sketches(texts, w, repeats, k, s):
             naive.fingerprints(d.decode(), w=w, repeats=repeats, seed=int(SEED)), multiply.tolist(), add.tolist()
         )
         assert list(map(int, keys[i])) == naive.features(smallest, k, s, int(SEED))
-        assert list(map(int, samples[i])) == [(m * naive.P & naive.MASK) >> 56 for m in smallest]
+        assert list(map(int, samples[i])) == naive.samples(smallest, bits)
 
 
 def test_a_document_that_is_not_utf8_is_marked_and_its_neighbours_are_not():
@@ -167,6 +171,7 @@ def test_a_document_that_is_not_utf8_is_marked_and_its_neighbours_are_not():
         one,
         1,
         1,
+        8,
         *out,
     )
     assert out[0].tolist() == [kernel.FINE, kernel.INVALID, kernel.SHORT]

@@ -113,12 +113,14 @@ class MinHash:
         return sum(x == y for x, y in zip(self.features(a), self.features(b), strict=True))
 
     def agreed(self, a: list[int], b: list[int]) -> int:
-        """Of the 8 bits that are kept of each minimum."""
-        return sum((x * text.P & text.MASK) >> 56 == (y * text.P & text.MASK) >> 56 for x, y in zip(a, b, strict=True))
+        """Of the few bits that are kept of each minimum."""
+        kept = (text.samples(minima, self.settings.bits) for minima in (a, b))
+        return sum(x == y for x, y in zip(*kept, strict=True))
 
     def score(self, a: list[int], b: list[int]) -> float:
         if self.settings.samples:
-            return max(0.0, (self.agreed(a, b) / len(a) - 1 / 256) / (1 - 1 / 256))
+            chance = 1 / 2**self.settings.bits
+            return max(0.0, (self.agreed(a, b) / len(a) - chance) / (1 - chance))
         return self.shared(a, b) / (self.settings.k if self.settings.s == 1 else 1)
 
     @property

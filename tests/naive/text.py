@@ -131,6 +131,11 @@ def features(smallest: list[int], k: int, s: int, seed: int) -> list[int]:
     return keys
 
 
+def samples(smallest: list[int], bits: int = 8) -> list[int]:
+    """The highest bits of every minimum, mixed: a number below 2^bits."""
+    return [(m * P & MASK) // 2 ** (64 - bits) for m in smallest]
+
+
 def resemblance(a: str, b: str, *, w: int = 5, kind: str = "words", repeats: bool = False) -> float:
     """|A ∩ B| / |A ∪ B| of the sets of shingles, on tokens rather than on hashes."""
 

@@ -83,6 +83,24 @@ def test_the_chosen_filter_keeps_its_promise_and_no_sharper_one_would_fit(thresh
                 break
 
 
+@pytest.mark.parametrize("threshold", [0.4, 0.5, 0.65, 0.8, 0.85, 0.9, 0.95, 1.0])
+@pytest.mark.parametrize(("k", "permutations", "r"), [(6, 96, 1), (20, 4000, 1), (6, 84, 2)])
+def test_the_largest_s_keeps_the_recall_and_the_next_one_does_not(threshold, k, permutations, r):
+    recall = 0.95 if r == 1 else 0.6
+    s = filters.largest_s(threshold, recall, k, permutations, r=r)
+    assert filters.probability(threshold, k, s, r) >= recall
+    assert k * s <= permutations
+    assert k * (s + 1) > permutations or filters.probability(threshold, k, s + 1, r) < recall
+
+
+def test_too_few_features_for_a_threshold_are_refused_with_the_number_that_would_do():
+    with pytest.raises(neardup.RecipeError, match=r"recall 0.95 at threshold 0.3 needs at least 9 features.* k = 6"):
+        filters.largest_s(0.3, 0.95, 6, 96)
+    assert filters.largest_s(0.3, 0.95, 9, 96) == 1
+    with pytest.raises(neardup.RecipeError, match="k = 100 features > permutations = 96"):
+        filters.largest_s(0.9, 0.95, 100, 96)
+
+
 def test_area_is_the_integral():
     steps = 20000
     x = (np.arange(steps) + 0.5) / steps * 0.8

@@ -10,6 +10,7 @@ import neardup
 from neardup.analysis import filters
 from neardup.recipes import load_recipe
 from neardup.text.batches import text_batch
+from neardup.verify.signatures import Signatures
 
 EQUAL_SETS = {0.99: (198, 1), 0.975: (156, 2), 0.95: (190, 5), 0.9: (180, 10), 0.85: (170, 15), 0.77: (154, 23)}
 """Resemblance → words that both documents have, and words that each has alone."""
@@ -132,6 +133,50 @@ def test_the_estimate_from_100_permutations(resemblance):
     # The fourth moment of a binomial share gives the error of its variance, skewness and all.
     fourth = 3 * variance**2 + variance * (1 - 6 * resemblance * (1 - resemblance)) / 100**2
     assert abs(estimates.var(ddof=1) - variance) <= 4 * ((fourth - variance**2) / trials) ** 0.5
+
+
+@pytest.mark.parametrize("resemblance", EQUAL_SETS)
+def test_the_estimate_from_4_bits_of_96_minima(resemblance):
+    """Li and König: unbiased once chance is taken off, and binomial: c + (1 - c)ρ of the samples agree, c = 1/16."""
+    trials, n, chance = 600, 96, 1 / 16
+    recipe = load_recipe("stream").changed(shingles_width=1)
+    made = neardup.sketch(word_sets(resemblance, trials, seed=5), recipe)
+    pairs = np.arange(2 * trials).reshape(-1, 2)
+    estimates = Signatures.of_sketches(recipe.sketcher, [made]).scores(pairs)
+    agree = chance + (1 - chance) * resemblance
+    variance = agree * (1 - agree) / n / (1 - chance) ** 2
+    assert recipe.sketcher.error(resemblance) == pytest.approx(variance**0.5)
+    assert abs(estimates.mean() - resemblance) <= 4 * (variance / trials) ** 0.5
+    fourth = 3 * variance**2 + variance * (1 - 6 * agree * (1 - agree)) / (n * (1 - chance)) ** 2
+    assert abs(estimates.var(ddof=1) - variance) <= 4 * ((fourth - variance**2) / trials) ** 0.5
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize(("words", "other"), [(1, 1), (1, 30), (30, 30), (1000, 1000), (30, 20_000), (20_000, 20_000)])
+def test_unlike_documents_agree_in_one_sample_of_two_to_the_bits(bits, words, other):
+    """Minima of long documents are small numbers: their mixed bits must be as even as those of short ones."""
+    trials = 200 if words + other < 10_000 else 12
+    rng = random.Random(words + other)
+    texts = [
+        " ".join(f"{rng.getrandbits(60):x}" for _ in range(size)) for _ in range(trials) for size in (words, other)
+    ]
+    recipe = load_recipe("stream").changed(shingles_width=1, sketch_sampled=400, sketch_bits=bits)
+    samples = neardup.sketch(texts, recipe).samples
+    assert samples.max() < 2**bits
+    agreed = (samples[0::2] == samples[1::2]).mean()
+    chance = 2.0**-bits
+    assert abs(agreed - chance) <= 4 * (chance * (1 - chance) / (400 * trials)) ** 0.5
+
+
+@pytest.mark.parametrize("resemblance", EQUAL_SETS)
+def test_the_filter_of_stream_on_real_sketches(resemblance):
+    """P[6,4,1], with the permutations that are sampled behind those of the features."""
+    trials = 600
+    recipe = load_recipe("stream").changed(shingles_width=1)
+    features = neardup.sketch(word_sets(resemblance, trials, seed=6), recipe).words
+    found = (features[0::2] == features[1::2]).any(axis=1).mean()
+    p = filters.probability(resemblance, 6, 4)
+    assert abs(found - p) <= 4 * (p * (1 - p) / trials) ** 0.5 + 1e-9
 
 
 @pytest.mark.parametrize(("name", "changes", "size"), [("bottom-m", {}, 100), ("mod-n", {"sketch_n": 4}, 0)])

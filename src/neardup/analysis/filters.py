@@ -7,6 +7,7 @@ call k bands and s rows, with r = 1.
 Filter           k, s and r: the curve and all that follows from it
 choose           the parameters for what a user asks: a threshold, a recall, and what must not pass
 choose_filter    the same with r = 1, as `dedup` uses it
+largest_s        the sharpest filter of so many features
 steepest_s       section 4: the s for which x^s is steepest at a resemblance
 collision_bound  section 3: features that are equal by collision, and pairs of documents that share them
 """
@@ -187,6 +188,22 @@ def groups_needed(threshold: float, recall: float, s: int, r: int = 1) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if probability(threshold, middle, s, r) < recall else (low, middle)
     return high
+
+
+def largest_s(threshold: float, recall: float, k: int, permutations: int = PERMUTATIONS, *, r: int = 1) -> int:
+    """The largest s with P[k,s,r](threshold) ≥ recall and k·s within the permutations. P never grows with s."""
+    _check_wish(threshold, recall, permutations, [r], None, None)
+    if k > permutations:
+        raise RecipeError(f"k = {k} features > permutations = {permutations}; each takes one at least, so allow {k}.")
+    if probability(threshold, k, 1, r) < recall:
+        raise RecipeError(
+            f"recall {recall:g} at threshold {threshold:g} needs at least {groups_needed(threshold, recall, 1, r)} "
+            f"features, and there are k = {k}; raise the threshold, or take a recipe with more features."
+        )
+    s = 1
+    while k * (s + 1) <= permutations and probability(threshold, k, s + 1, r) >= recall:
+        s += 1
+    return s
 
 
 def choose_filter(threshold: float, recall: float, permutations: int = PERMUTATIONS) -> Filter:

@@ -104,7 +104,7 @@ class Judge:
         """documents: all that will be asked for, ascending; their text is read once."""
         self.gathered, self.documents = gathered, documents
         self.truth = Truth.of(gathered.recipe)
-        self._verifier = Verifier(gathered, documents, remember=False)
+        self._verifier = Verifier.of(gathered, documents, remember=False)
 
     def judge(
         self, pairs: NDArray[np.int64], scores: NDArray[np.float64]
@@ -135,6 +135,7 @@ class Judge:
 
     def exactly(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         """The resemblance of the shingle sets; or the larger containment, where that is the recipe's measure."""
+        assert self._verifier.meter is not None
         found = self._verifier.meter.look_up(pairs)
         if self.gathered.recipe.sketcher.comparison.contained:
             return np.maximum(found.first_in_second, found.second_in_first)

@@ -24,7 +24,7 @@ from neardup.kernels import groups as kernel
 from neardup.kernels import nearest
 from neardup.recipe import Recipe
 from neardup.sketches.base import Ragged, mixed
-from neardup.verify.signatures import Signatures, rule
+from neardup.verify.signatures import Signatures, rule, without_chance
 
 MISS = 1e-6
 """That the margin hides a pair that lies exactly at the threshold. Less than the run itself risks, which is 1e-4:
@@ -73,7 +73,7 @@ def margin(recipe: Recipe) -> Margin:
     agreed = max(1, least_agreement(verify.threshold, samples, MISS))
     share = agreed / samples
     if comparison.kind == kernel.SAMPLES:
-        share = (share - 1 / 256) / (1 - 1 / 256)
+        share = without_chance(comparison, share)
     return Margin(share - 1e-9, head(samples, agreed, verify.threshold))
 
 
@@ -222,10 +222,10 @@ class _Search:
         return counts, found, q * n
 
     def _by_samples(self, documents: NDArray[np.int64]) -> _Blocks:
-        """8-bit samples: agreements are counted for 32 documents at a time, and are few different numbers."""
+        """Samples of a byte: agreements are counted for 32 documents at a time, and are few different numbers."""
         samples = self._sketches(documents)[0]
         columns, places = np.ascontiguousarray(samples.T), samples.shape[1]
-        scores = np.maximum(0.0, (np.arange(places + 1) / places - 1.0 / 256.0) / (1.0 - 1.0 / 256.0))
+        scores = np.maximum(0.0, without_chance(self.sketcher.comparison, np.arange(places + 1) / places))
         least = int(np.searchsorted(scores, self.margin.least))
         for first in range(0, len(self.sampled), _QUERIES):
             queries = self.queries[0][first : first + _QUERIES]

@@ -2,13 +2,17 @@
 
 import shutil
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup.cli.options import Given, reading_of, reading_options, recipe_of, recipe_options, without_unneeded
 from neardup.errors import UsageError, WorkError
+
+if TYPE_CHECKING:
+    from neardup.index import Index
 
 _OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet", "run.json", "report.html")
 _THEIRS = ("audit",)
@@ -29,6 +33,11 @@ _THEIRS = ("audit",)
     "--cluster",
     type=click.Choice(["star", "components"]),
     help="star: every removed document is similar to a kept one; components: chains.  [default: star]",
+)
+@click.option(
+    "--against",
+    metavar="INDEX",
+    help="Remove what is similar to a document of this index too; the recipe is the index's, unless one is named.",
 )
 @reading_options
 @click.option("--annotate", is_flag=True, help="Keep every document and add columns that say what was found.")
@@ -59,12 +68,17 @@ def command(**given: Any) -> None:
     out: Path = given["out"]
     _prepare(out, given["inputs"], given["fresh"])
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
-    with talk:
+    with ExitStack() as open_until_done:
+        index = open_until_done.enter_context(_index(given["against"])) if given["against"] else None
+        if index is not None and given["recipe"] is None:
+            given["recipe"] = index.recipe
+        open_until_done.enter_context(talk)
         result = dedup(
             [Given(i) for i in given["inputs"]],
             recipe=recipe_of(given, keep=given["keep"], cluster=given["cluster"]),
             **reading_of(given),
             work=out / "work",
+            against=index,
             watcher=talk,
         )
         result.write(out, annotate=given["annotate"], corpus=not given["dry_run"])
@@ -85,6 +99,12 @@ def command(**given: Any) -> None:
         )
     if given["as_json"]:
         sys.stdout.write((out / "run.json").read_text())
+
+
+def _index(path: str) -> "Index":
+    from neardup.index import Index
+
+    return Index.open(path, create=False, read_only=True)
 
 
 def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:

@@ -51,7 +51,13 @@ def _show(found: list[Any]) -> None:
 
 def _parameters(recipe: Any) -> str:
     """The settings that make the system, in one line."""
-    parts = [f"{f.name}={_plain(getattr(recipe.sketch, f.name))}" for f in fields(recipe.sketch) if f.name != "seed"]
+    values = {f.name: getattr(recipe.sketch, f.name) for f in fields(recipe.sketch)}
+    silent = {"seed"}
+    if not values.get("sampled"):
+        silent.add("sampled")  # the permutations of the features, which k and s tell
+    if not values.get("samples", True):
+        silent.add("bits")
+    parts = [f"{name}={_plain(value)}" for name, value in values.items() if name not in silent]
     if recipe.thresholded:
         parts.append(f"threshold={recipe.verify.threshold:g}")
     shingles = f"w={recipe.shingles.width}" + (" rabin" if recipe.shingles.fingerprint == "rabin" else "")

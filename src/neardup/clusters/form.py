@@ -40,8 +40,15 @@ def form(
     clusters: ClusterSettings,
     measure: Measure,
     known: tuple[NDArray[np.int32], NDArray[np.float64]],
+    *,
+    fixed: int = 0,
+    joining: bool = True,
 ) -> Formed:
-    """Cluster documents whose rows are in the order of the keep policy. `known`: pairs measured in an earlier run."""
+    """Cluster documents whose rows are in the order of the keep policy. `known`: pairs measured in an earlier run.
+
+    Stars only: the first `fixed` rows are kept whatever they are similar to; without `joining` the others are compared
+    with those alone.
+    """
     n = len(buckets.members)
     pairs, values = known
     centre = np.empty(n, np.int32)
@@ -49,13 +56,14 @@ def form(
     if not star and rule.presumed < rule.threshold <= 1.0:  # a wrong presumption connects what does not belong together
         rule = replace(rule, presumed=rule.threshold)
     one_round = kernel.star_round if star else kernel.component_round
+    standing = (fixed, joining) if star else ()
     rounds = 0
     at_once = max(n, _FEW)
     while True:
         rounds += 1
         doubt = np.zeros(n, np.bool_)
         doubt[pairs[values < rule.threshold, 0]] = True
-        asked, crowded = one_round(
+        asked, crowded = one_round(  # type: ignore[call-arg]
             buckets.entries,
             buckets.begins,
             buckets.count,
@@ -70,6 +78,7 @@ def form(
             kernel.pair_table(pairs),
             pairs,
             values,
+            *standing,
             centre,
         )
         if not len(asked):

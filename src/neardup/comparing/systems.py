@@ -160,14 +160,14 @@ class _Pair:
                 return [features], ""
             return [features, self._exactly(rho)], ""
         t, estimate = settings.permutations, self._score()
-        deviation = estimators.sampled_error(rho, t) if settings.samples else estimators.minhash_error(rho, t)
+        deviation = self.sketcher.error(rho)
         if verify.method == "exact":
             note = f"its sketches alone estimate {estimate:.4f}; the standard error is {deviation:.4f}"
             return [features, self._exactly(rho)], note
         if verify.method == "none":
             return [features], f"its sketches estimate a resemblance of {estimate:.4f}"
-        agree = rho + (1 - rho) / 256 if settings.samples else rho
-        needed = verify.threshold + (1 - verify.threshold) / 256 if settings.samples else verify.threshold
+        chance = 2.0**-settings.bits if settings.samples else 0.0
+        agree, needed = (x + (1 - x) * chance for x in (rho, verify.threshold))
         passes = binomial.tail(t, int(np.ceil(needed * t - 1e-9)), agree)
         own = Score("resemblance", estimate, 1.0, verify.threshold, self._shingled(), rho, rho, deviation, passes)
         return [own] if settings.s == 1 else [features, own], ""

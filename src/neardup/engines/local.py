@@ -211,6 +211,29 @@ class LocalEngine:
         self.check_inputs()
         return out
 
+    def on_texts(
+        self,
+        wanted: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        rules: Problems,
+        work: Callable[[NDArray[np.int64], TextBatch], None],
+    ) -> None:
+        """Read the text of these documents (ascending numbers) again, and work on their numbers and texts, batch by
+        batch."""
+        edges = np.searchsorted(wanted, starts)
+
+        def one(i: int) -> None:
+            split, at = self.splits[i], int(edges[i])
+            for text in self._again(split, wanted[at : edges[i + 1]] - starts[i], rules, lambda text: text):
+                work(wanted[at : at + len(text.sizes)], text)
+                at += len(text.sizes)
+            if at != edges[i + 1]:
+                raise changed(split.file)
+            self.steps.advance(split.size)
+
+        self._each([lambda i=i: one(i) for i in range(len(self.splits)) if edges[i] < edges[i + 1]])  # type: ignore[misc]
+        self.check_inputs()
+
     def texts(
         self, wanted: NDArray[np.int64], starts: NDArray[np.int64], rules: Problems, *, extract: PageExtractor
     ) -> dict[int, str]:

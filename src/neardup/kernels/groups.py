@@ -18,7 +18,8 @@ entries[begins[i]:begins[i + 1]].
 Signatures are words[offsets[i]:offsets[i + 1]] and, for SAMPLES, the rows of `samples`. Kinds of scores, and what
 `parameters` holds for them:
 
-    SAMPLES       8 bits of each minimum; the estimate of the resemblance, chance agreement taken off
+    SAMPLES       b bits of each minimum, parameters[0] = 2^b values; the estimate of the resemblance, chance agreement
+                  taken off (Li and König)
     EQUAL         equal words in equal places, by parameters[0] (Broder's features, Henzinger's B-similarity)
     BITS          equal bits of parameters[0] (Henzinger's C-similarity)
     LISTS         repetitions, of parameters[0] words each, that share a word other than 0 (Pugh)
@@ -202,9 +203,10 @@ def _by_site(a: Any, b: Any, parameters: Any) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _score_samples(samples: Any, i: int, j: int) -> Any:
+def _score_samples(samples: Any, i: int, j: int, values: float) -> Any:
     agreed = _equal_samples(samples[i], samples[j])
-    return max(0.0, (agreed / samples.shape[1] - 1.0 / 256.0) / (1.0 - 1.0 / 256.0))
+    chance = 1.0 / values
+    return max(0.0, (agreed / samples.shape[1] - chance) / (1.0 - chance))
 
 
 @njit(nogil=True, cache=True)
@@ -231,7 +233,7 @@ def _score_words(kind: int, words: Any, offsets: Any, parameters: Any, i: int, j
 def score(kind: int, samples: Any, words: Any, offsets: Any, parameters: Any, i: int, j: int) -> Any:
     """What the signatures of i and j show. The call of a large function would cost as much as comparing two filters."""
     if kind == SAMPLES:
-        found = _score_samples(samples, i, j)
+        found = _score_samples(samples, i, j, parameters[0])
     elif kind == FILTER:
         found = _mixed_match(words, offsets, i, j, parameters[0], parameters[1] != 0.0)
     else:
@@ -353,9 +355,14 @@ def star_round(
     table: Any,
     pairs: Any,
     values: Any,
+    fixed: int,
+    joining: bool,
     centre: Any,
 ) -> tuple[Any, int]:
     """Documents in order of priority: one that is similar to a kept one is removed, any other is kept.
+
+    The first `fixed` documents are kept whatever they are similar to: an index has them already. Without `joining` the
+    others do not stand in the buckets: each is compared with the fixed ones alone.
 
     Only kept documents stand in the buckets, so a thousand copies cost a thousand comparisons. Of more than `crowd`
     kept documents that share a bucket the latest are compared, and of those that score `least` or more the MEASURED
@@ -383,6 +390,13 @@ def star_round(
     crowded = 0
     for i in range(n):
         centre[i] = i
+        if i < fixed:
+            settled[i] = True
+            for e in range(begins[i], begins[i + 1]):
+                owner[e] = i
+                below[e] = head[entries[e]]
+                head[entries[e]] = e
+            continue
         n_chosen = 0
         compared = 0
         found = 0
@@ -426,7 +440,7 @@ def star_round(
                     few += 1
         if n_asked >= at_once:
             break
-        if not removed:
+        if joining and not removed:
             settled[i] = n_unknown == 0
             for e in range(begins[i], begins[i + 1]):
                 below[e] = head[entries[e]]

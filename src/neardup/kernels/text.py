@@ -499,6 +499,7 @@ def sketch_documents(
     add: Any,
     k: int,
     s: int,
+    bits: int,
     status: Any,
     tokens: Any,
     identities: Any,
@@ -507,8 +508,8 @@ def sketch_documents(
 ) -> None:
     """Sketch each document of a batch into row i of the output arrays.
 
-    `samples` keeps 8 bits of every minimum, mixed: enough to estimate the resemblance (b-bit min-wise hashing);
-    it has a column for each, or none.
+    The first k·s permutations make the features. `samples` keeps `bits` bits of every minimum, mixed, in a byte: enough
+    to estimate the resemblance (Li and König, "b-Bit Minwise Hashing"); it has a column for each permutation, or none.
 
     With `rabin` the shingles are Rabin's, with `feature_push` the features are. Rabin's shingles are mixed on their
     way to the permutations: a bijection, so equal minima mean what they meant.
@@ -521,6 +522,7 @@ def sketch_documents(
     token = np.empty(longest + 2, np.uint64)
     fingerprint = np.empty(longest + 2, np.uint64)
     smallest = np.empty(multiply.shape[0], np.uint32)
+    dropped = np.uint64(64 - bits)
     for i in range(documents):
         n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
         while n == -2:
@@ -547,7 +549,7 @@ def sketch_documents(
         else:
             features_rabin(smallest, k, s, feature_push, keys[i])
         for p in range(samples.shape[1]):
-            samples[i, p] = np.uint8((np.uint64(smallest[p]) * _P) >> np.uint64(56))
+            samples[i, p] = np.uint8((np.uint64(smallest[p]) * _P) >> dropped)
 
 
 @njit(nogil=True, cache=True)

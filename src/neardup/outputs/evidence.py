@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.decide import Decision
@@ -45,6 +46,7 @@ def _known(values: NDArray[np.float64]) -> pa.Array:
 
 def removed_tables(collection: Collection, decision: Decision) -> Iterator[pa.Table]:
     """One row per removed document, in the order of the input; in slices, so that memory is bounded."""
+    known, at = decision.known_numbers, 0
     for rows in _slices(len(decision.removed)):
         removed, kept = decision.removed[rows], decision.kept_for[rows]
         columns = [
@@ -59,7 +61,16 @@ def removed_tables(collection: Collection, decision: Decision) -> Iterator[pa.Ta
             collection.any_order("url", removed),
             collection.any_order("url", kept),
         ]
-        yield pa.table(dict(zip(REMOVED.names, columns, strict=True)), schema=REMOVED)
+        table = pa.table(dict(zip(REMOVED.names, columns, strict=True)), schema=REMOVED)
+        until = int(np.searchsorted(known, removed[-1]))
+        if until > at:
+            here = decision.known.slice(at, until - at)
+            numbers = pa.chunked_array([*here.column("number").chunks, pa.array(removed)])
+            both = pa.concat_tables([here.drop_columns("number"), table])
+            table, at = both.take(pc.sort_indices(numbers)), until
+        yield table
+    if at < len(known):
+        yield decision.known.slice(at).drop_columns("number")
 
 
 def groups_tables(collection: Collection, groups: Groups) -> Iterator[pa.Table]:
@@ -82,7 +93,9 @@ def _slices(n: int) -> Iterator[slice]:
 def notes_table(collection: Collection, decision: Decision, groups: Groups, start: int, stop: int) -> pa.Table:
     """The columns that --annotate adds to the documents from `start` to before `stop`."""
     low, high = np.searchsorted(decision.removed, [start, stop])
-    removed = decision.removed[low:high] - start
+    begin, end = np.searchsorted(decision.known_numbers, [start, stop])
+    known = decision.known.slice(begin, end - begin)
+    removed = np.concatenate([decision.removed[low:high], decision.known_numbers[begin:end]]) - start
     kept = np.ones(stop - start, bool)
     kept[removed] = False
     first, last = np.searchsorted(groups.documents, [start, stop])
@@ -94,12 +107,16 @@ def notes_table(collection: Collection, decision: Decision, groups: Groups, star
         index[at] = np.arange(len(at))
         return values.take(pa.array(index, mask=index < 0))
 
+    def also(values: pa.Array, column: str) -> pa.Array:
+        """And those of documents that an index knows."""
+        return pa.concat_arrays([values, *known.column(column).chunks])
+
     columns = [
         pa.array(kept),
         spread(rows, collection.any_order("id", groups.centres[first:last])),
-        spread(removed, collection.any_order("id", decision.kept_for[low:high])),
-        spread(removed, _names(decision.relation[low:high], RELATIONS)),
-        spread(removed, _known(decision.resemblance[low:high])),
-        spread(removed, pa.array(decision.score[low:high])),
+        spread(removed, also(collection.any_order("id", decision.kept_for[low:high]), "kept_id")),
+        spread(removed, also(_names(decision.relation[low:high], RELATIONS), "relation")),
+        spread(removed, also(_known(decision.resemblance[low:high]), "resemblance")),
+        spread(removed, also(pa.array(decision.score[low:high]), "score")),
     ]
     return pa.table(dict(zip(NOTES.names, columns, strict=True)), schema=NOTES)

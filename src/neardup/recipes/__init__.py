@@ -4,6 +4,7 @@ recipe_names()      what there is
 published(name)     one of them: title, source, recipe
 name_of(recipe)     the name of one of them
 load_recipe(name)   by name, or from a TOML file
+stream_recipe(t)    the recipe `stream` for another threshold
 choose_recipe(...)  a recipe and what the user wants otherwise
 Choose              the same, when it is known whether the documents are web pages
 """
@@ -17,16 +18,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from neardup.analysis.filters import PERMUTATIONS
+from neardup.analysis.filters import PERMUTATIONS, largest_s
 from neardup.clusters.settings import ClusterSettings
 from neardup.errors import RecipeError, UsageError
 from neardup.recipe import Recipe
 from neardup.shingles import ShingleSettings
+from neardup.sketches.minhash import MinHashSettings
 from neardup.text.settings import TextSettings
 
 _ORDER = (
     "default",
     "web",
+    "stream",
     "resemblance",
     "altavista",
     "alg-b",
@@ -98,6 +101,19 @@ def load_recipe(name: str | Path) -> Recipe:
     return published(str(name)).recipe
 
 
+def stream_recipe(threshold: float = 0.8) -> Recipe:
+    """Recipe `stream` for this threshold: as many features, each of as many minima as the recall at it allows."""
+    return _with_threshold(published("stream").recipe, threshold)
+
+
+def _with_threshold(stream: Recipe, threshold: float) -> Recipe:
+    """Features of a fixed length would lose pairs at a lower threshold, and nobody would be told."""
+    sketch = stream.sketch
+    assert isinstance(sketch, MinHashSettings)
+    s = largest_s(threshold, stream.verify.recall, sketch.k, sketch.permutations)
+    return stream.changed(sketch_s=s, verify_threshold=float(threshold))
+
+
 def choose_recipe(
     recipe: Recipe | str | Path | None = None,
     *,
@@ -117,7 +133,7 @@ def choose_recipe(
     """The recipe that the user means: chosen for a threshold and a recall, or a given one with some other settings.
 
     Where none is given it is `default`, or `web` for web pages that are measured exactly, with the sketch that the
-    threshold asks for.
+    threshold asks for. The recipe `stream` is for a threshold too, and another threshold makes another one of it.
     """
     keep = keep if keep is None or isinstance(keep, str) else ",".join(keep)
     if recipe is None:
@@ -141,6 +157,8 @@ def choose_recipe(
                 f"{name} = {value} chooses k and s where no recipe is named; a recipe has its own. "
                 f"Leave away either {name} or the recipe."
             )
+    if threshold is not None and name_of(given) == "stream":
+        given = _with_threshold(given, threshold)
     wanted = {
         "verify_method": verify,
         "clusters_keep": keep,

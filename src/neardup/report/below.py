@@ -22,7 +22,6 @@ sample estimates the share of all kept documents.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import sqrt
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +35,7 @@ from neardup.report.part import LONGEST, Part
 from neardup.report.similarity import BELOW, STEP
 from neardup.text.batches import text_batch
 from neardup.verify.resemblance import overlap
+from neardup.verify.signatures import without_chance
 
 SAMPLE = 1_000
 """Kept documents that are looked at."""
@@ -61,7 +61,6 @@ _READ, _FIRST, _LAST = 1 << 16, 256, 4096
 """Documents that are read together, and looked through together: few at first, so that a crowd is noticed early."""
 
 _WIDTH, _SEEN = 3, 0.99
-_CHANCE = 1.0 / 256.0
 _SURE = 3.0
 """Standard deviations by which an estimate may lie below what is asked and the pair is still measured."""
 
@@ -124,7 +123,8 @@ def _search(
     """Look through all kept documents. Where pairs are very many, only for the first of the sample: so many as told."""
     mine = facts.collection.matrix("samples", sample)
     minima = mine.shape[1]
-    least = floor - _SURE * sqrt(floor * (1 - floor) / minima)
+    sketcher = facts.recipe.sketcher
+    least = floor - _SURE * sketcher.error(floor)
     found = np.zeros(len(sample), np.int64)
     size, met, seen = len(sample), 0, 0
     active = np.arange(len(sample))
@@ -144,7 +144,7 @@ def _search(
         other = _apart(facts, rows[document], sample[place])
         document, place = document[other], place[other]
         agreed = _agreements(theirs, document, mine, place)
-        estimate = (agreed / minima - _CHANCE) / (1.0 - _CHANCE)
+        estimate = without_chance(sketcher.comparison, agreed / minima)
         near = estimate >= least
         pieces.append((place[near], rows[document[near]], estimate[near]))
         found += np.bincount(place[near], minlength=len(sample))

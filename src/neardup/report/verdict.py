@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.analysis.estimators import minhash_error
 from neardup.model import MEASURED
 from neardup.report.facts import Facts
 
@@ -98,7 +97,7 @@ def _evidence(facts: Facts) -> list[Check]:
         return [Check("look", text, "browser-title", "edge") if short else Check("good", text)]
     samples = recipe.sketcher.estimators
     if recipe.thresholded and samples:
-        error = minhash_error(facts.threshold, samples)
+        error = recipe.sketcher.error(facts.threshold)
         text = f"{others:,} removals rest on estimates from {samples} samples, ± {error:.3f} at the threshold; {same}."
     elif recipe.thresholded:
         text = f"{others:,} removals rest on estimates from sketches; {same}."

@@ -8,11 +8,13 @@ Comparison   which score, in which unit, from where on two documents are similar
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.analysis.estimators import minhash_error
 from neardup.errors import RecipeError
 from neardup.kernels import text as kernel
 from neardup.kernels import unicode_tables
@@ -51,7 +53,7 @@ class Sketches:
     words: NDArray[np.uint64]
     """The same number of 64-bit words for every document."""
     samples: NDArray[np.uint8]
-    """8 bits of each minimum, where the sketch keeps them."""
+    """8 or fewer bits of each minimum, a byte each, where the sketch keeps them."""
     ragged: Ragged
     """As many words as a document happens to have, where the sketch is of that kind."""
     recipe: str = ""
@@ -97,6 +99,10 @@ class Sketcher(ABC):
     def estimators(self) -> int:
         """How many samples an estimate of the resemblance is made of; 0 where that depends on the documents."""
         return 0
+
+    def error(self, resemblance: float) -> float:
+        """The standard error of an estimate of this resemblance; NaN where it depends on the documents."""
+        return minhash_error(resemblance, self.estimators) if self.estimators else nan
 
     def __init__(self, text: TextSettings, shingles: ShingleSettings, seed: int) -> None:
         self.text, self.shingles = text, shingles

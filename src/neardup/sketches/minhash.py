@@ -3,6 +3,9 @@
 A sketch is the minimum of a document's shingles under each of k·s permutations. k groups of s minima are fingerprinted
 to features. Two documents are candidates if they share r features: r = 1 is what most tools call banding, r > 1 is
 Broder's filter, for which every r-subset of the features is a key of its own, so that no list of pairs is needed.
+
+A few bits of every minimum may be kept as well: from these samples the resemblance is estimated. To find takes few
+permutations and to estimate takes many, so more may be sampled than the features are made of.
 """
 
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.analysis.estimators import sampled_error
 from neardup.errors import RecipeError
 from neardup.kernels import groups
 from neardup.kernels import text as kernel
@@ -34,7 +38,11 @@ class MinHashSettings:
     seed: int = 1
     r: int = 1
     samples: bool = True
-    """Keep 8 bits of each minimum too, from which the resemblance is estimated."""
+    """Keep some bits of each minimum too, from which the resemblance is estimated."""
+    sampled: int = 0
+    """How many permutations are sampled for the estimate; the first k·s of them make the features. 0: these alone."""
+    bits: int = 8
+    """Of each minimum that are kept, 8 or 4 (Li and König, "b-Bit Minwise Hashing")."""
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.s < 1 or self.k * self.s > 4096:
@@ -49,11 +57,26 @@ class MinHashSettings:
                 f"at most {MOST_KEYS:,} are possible. Choose fewer features, or a smaller r."
             )
         check_seed(self.seed)
+        self._check_samples()
+
+    def _check_samples(self) -> None:
+        if self.bits not in (4, 8):
+            raise RecipeError(f"bits = {self.bits}: 8 or 4 bits of a minimum are kept.")
+        if not self.samples and (self.sampled or self.bits != 8):
+            raise RecipeError(
+                f"sampled = {self.sampled}, bits = {self.bits} with samples = false: nothing is kept to estimate from; "
+                "give samples = true, or sampled = 0 and bits = 8."
+            )
+        if self.sampled and not self.k * self.s <= self.sampled <= 4096:
+            raise RecipeError(
+                f"sampled = {self.sampled} permutations, of which the first k × s = {self.k} × {self.s} = "
+                f"{self.k * self.s} make the features: give {self.k * self.s} to 4096, or 0 for these alone."
+            )
 
     @property
     def permutations(self) -> int:
-        """Length of the sketch."""
-        return self.k * self.s
+        """Length of the sketch: of these the estimate is made."""
+        return self.sampled or self.k * self.s
 
     @property
     def estimates(self) -> bool:
@@ -70,13 +93,15 @@ class MinHash(Sketcher):
         k, s = settings.k, settings.s
         self.words = k
         self.samples = settings.permutations if settings.samples else 0
-        draw = self.random.integers(0, 2**32, (2, settings.permutations), dtype=np.uint32)
+        # the features' permutations are drawn first: they are the same however many more are sampled
+        counts = k * s, settings.permutations - k * s
+        draw = np.hstack([self.random.integers(0, 2**32, (2, n), dtype=np.uint32) for n in counts])
         self._multiply, self._add = draw[0] | np.uint32(1), draw[1]
         self._features = None
         if self.polynomial is not None:  # the first is the words', the second the shingles', the third the features'
             self._features = push_table(second_polynomial(second_polynomial(self.polynomial)))
         if settings.samples:
-            self.comparison = Comparison(groups.SAMPLES, (), "resemblance", None, 1.0)
+            self.comparison = Comparison(groups.SAMPLES, (2.0**settings.bits,), "resemblance", None, 1.0)
         elif s == 1:
             self.comparison = Comparison(groups.EQUAL, (float(k),), "resemblance", None, 1.0)
         else:
@@ -99,6 +124,7 @@ class MinHash(Sketcher):
             self._add,
             self.settings.k,
             self.settings.s,
+            self.settings.bits,
             made.status,
             made.tokens,
             made.identities,
@@ -111,6 +137,12 @@ class MinHash(Sketcher):
     def estimators(self) -> int:
         """The minima, each a sample of the union."""
         return self.settings.permutations
+
+    def error(self, resemblance: float) -> float:
+        """Binomial; from samples of a few bits it is a little larger."""
+        if self.settings.samples:
+            return sampled_error(resemblance, self.estimators, bits=self.settings.bits)
+        return super().error(resemblance)
 
     def keys(self, words: NDArray[np.uint64], ragged: Ragged) -> Ragged:
         """The features, or a key for every r of them."""

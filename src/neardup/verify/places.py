@@ -1,6 +1,6 @@
 """Where documents are from: the hosts of a collection's URLs, and which documents are versions of one page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,33 +28,40 @@ class Places:
 
     @classmethod
     def of(cls, collection: Collection, folders: Sequence[tuple[int, int, int]] = ()) -> "Places":
-        """From the URLs; hosts are numbered in the order of the collection.
+        """Of a collection.
 
         folders: documents from here to there are files of the folder of that number, and have no URL. Crawlers name a
         folder by the host (host/path/page.html); where none has such a name, all files are of one place.
         """
-        hosts = np.full(len(collection), _NONE, np.int32)
-        pages = np.zeros(len(collection), np.uint64)
-        numbers: dict[str, int] = {}
 
-        def put(start: int, addresses: pa.Array) -> None:
-            stop = start + len(addresses)
-            found, paths = cut(addresses)
+        def addresses() -> Iterator[tuple[int, pa.Array]]:
+            yield from collection.urls()
+            for start, stop, folder in folders:
+                if start < stop:
+                    ids = collection.any_order("id", np.arange(start, stop, dtype=np.int64))
+                    by_host = pc.replace_substring_regex(ids, pattern=_CRAWLED, replacement=r"//\1/\2")
+                    by_folder = pc.binary_join_element_wise(pa.scalar(f"//{folder}.folder"), ids, "/")
+                    yield start, pc.if_else(pc.match_substring_regex(ids, _CRAWLED), by_host, by_folder)
+
+        return cls.at(len(collection), addresses())
+
+    @classmethod
+    def at(cls, n: int, addresses: Iterable[tuple[int, pa.Array]]) -> "Places":
+        """Of n documents, from batches of URLs and the number of the first document of each; hosts are numbered as they
+        come."""
+        hosts = np.full(n, _NONE, np.int32)
+        pages = np.zeros(n, np.uint64)
+        numbers: dict[str, int] = {}
+        for start, urls in addresses:
+            if urls.null_count == len(urls):
+                continue
+            stop = start + len(urls)
+            found, paths = cut(urls)
             names = [place(name) for name in found.dictionary.to_pylist()]
             codes = np.array([numbers.setdefault(n, len(numbers)) if n else _NONE for n in names], np.int32)
             hosts[start:stop] = codes[found.indices.to_numpy()]
             shown = pa.array([n or "" for n in names], pa.string()).take(found.indices)
             pages[start:stop] = hash_ids(pc.binary_join_element_wise(shown, paths, ""))
-
-        for start, urls in collection.urls():
-            if urls.null_count < len(urls):
-                put(start, urls)
-        for start, stop, folder in folders:
-            if start < stop:
-                ids = collection.any_order("id", np.arange(start, stop, dtype=np.int64))
-                by_host = pc.replace_substring_regex(ids, pattern=_CRAWLED, replacement=r"//\1/\2")
-                by_folder = pc.binary_join_element_wise(pa.scalar(f"//{folder}.folder"), ids, "/")
-                put(start, pc.if_else(pc.match_substring_regex(ids, _CRAWLED), by_host, by_folder))
         return cls(hosts, pages, len(numbers))
 
     def neighbours(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:

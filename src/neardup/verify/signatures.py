@@ -85,6 +85,13 @@ class Rule:
     measured: bool
 
 
+def without_chance(comparison: Comparison, share: Any) -> Any:
+    """The resemblance that a share of agreeing samples tells (SAMPLES), as the kernel takes it: two different minima
+    agree in b bits with probability 2^-b. Not cut off at 0."""
+    chance = 1.0 / comparison.parameters[0]
+    return (share - chance) / (1.0 - chance)
+
+
 def rule(comparison: Comparison, verify: VerifySettings, samples: int) -> Rule:
     """By the recipe. `samples`: how many the estimate is made of, 0 where that depends on the documents."""
     if verify.method == "none":
@@ -98,7 +105,7 @@ def rule(comparison: Comparison, verify: VerifySettings, samples: int) -> Rule:
         return Rule(similar, similar, threshold, measured=True)
     if comparison.kind == kernel.SAMPLES:
         agreed = least_agreement(threshold, samples)
-        least = (agreed / samples - 1.0 / 256.0) / (1.0 - 1.0 / 256.0) - 1e-9
+        least = without_chance(comparison, agreed / samples) - 1e-9
     elif samples:
         least = threshold - _SURE * sqrt(threshold * (1.0 - threshold) / samples)
     else:

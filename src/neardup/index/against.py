@@ -1,0 +1,78 @@
+"""Which documents of a collection are similar to one that an index has: what incremental deduplication begins with."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.decide import KNOWN
+from neardup.errors import RecipeError
+from neardup.gather import Gathered
+from neardup.index.arriving import Arrived
+from neardup.index.index import Index
+from neardup.index.judging import Finding
+from neardup.index.moving import AT_ONCE, collected, sketched_alike
+from neardup.text.batches import TextBatch
+
+_NO_TEXT = TextBatch(np.zeros(1, np.uint8), np.zeros(1, np.int64))
+
+
+def known_to(index: Index, gathered: Gathered) -> pa.Table:
+    """One row per document that is similar to a stored one, in the order of the input.
+
+    They are judged as `Index.check` judges. Where the index measures exactly, the text of those that share a key with a
+    stored document is read once more.
+    """
+    if not sketched_alike(gathered.recipe, index.recipe):
+        raise RecipeError(
+            f"{index.path}: this index was made by another recipe ({index.recipe.id}) than this run "
+            f"({gathered.recipe.id}), and their sketches do not compare. Leave the recipe away: it is the index's then."
+        )
+    engine, tables = gathered.engine, [KNOWN.empty_table()]
+    wanted = np.flatnonzero(gathered.compared)
+    with engine.steps.step("against", sum(split.size for split in engine.splits) if index.exact else 0):
+        if not index.exact and not index.recipe.sketcher.on_the_fly:
+            for numbers in _slices(wanted):
+                tables.append(_judged(index, gathered, numbers, _NO_TEXT))
+        else:
+            suspects = [numbers[index.suspects(collected(gathered.collection, numbers))] for numbers in _slices(wanted)]
+            found: dict[int, pa.Table] = {}
+
+            def judge(numbers: NDArray[np.int64], text: TextBatch) -> None:
+                found[int(numbers[0])] = _judged(index, gathered, numbers, text)
+
+            engine.on_texts(
+                np.concatenate([np.empty(0, np.int64), *suspects]), gathered.collection.starts, gathered.rules, judge
+            )
+            tables += [found[first] for first in sorted(found)]
+    known = pa.concat_tables(tables).combine_chunks()
+    gathered.remark(f"{known.num_rows:,} documents are similar to documents that {index.path} has.")
+    return known
+
+
+def _slices(numbers: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    return (numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE))
+
+
+def _judged(index: Index, gathered: Gathered, numbers: NDArray[np.int64], text: TextBatch) -> pa.Table:
+    rows = collected(gathered.collection, numbers)
+    later = index.recipe.sketcher.on_the_fly
+    if later is not None:
+        rows = rows.with_later(later.sketch(text).words)
+    found = [(i, finding) for i, finding in enumerate(index.find(Arrived(rows, text))) if finding is not None]
+    values = [(int(numbers[i]), rows.ids[i], *_told(finding), rows.urls[i], finding.match.url) for i, finding in found]
+    return pa.Table.from_pylist([dict(zip(KNOWN.names, row, strict=True)) for row in values], schema=KNOWN)
+
+
+def _told(finding: Finding) -> tuple[object, ...]:
+    match = finding.match
+    return (
+        match.id,
+        match.relation,
+        match.resemblance,
+        finding.inside,
+        finding.around,
+        match.measured,
+        match.similarity,
+    )

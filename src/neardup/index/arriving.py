@@ -1,0 +1,126 @@
+"""Documents on their way into an index: text → sketches, on all cores."""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.errors import UsageError
+from neardup.index.answers import Document
+from neardup.index.rows import Rows, joined
+from neardup.recipe import Recipe
+from neardup.sketches.base import Sketches
+from neardup.sources.base import Documents
+from neardup.text.batches import TextBatch, readable
+from neardup.text.extract import require_extractor
+from neardup.text.workers import PageExtractor
+
+_WORTH_THREADS = 256 << 10
+"""Bytes of text from which on it pays to sketch them on several threads."""
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """Sketched documents, with their text."""
+
+    rows: Rows
+    text: TextBatch
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def texts(self, chosen: Iterable[int]) -> list[bytes]:
+        """What was compared of some of them."""
+        data, offsets = self.text.data, self.text.offsets
+        return [data[offsets[i] : offsets[i + 1]].tobytes() for i in chosen]
+
+
+class Arrivals:
+    """Sketches documents by a recipe. Threads may share one."""
+
+    def __init__(self, recipe: Recipe, pool: Executor, threads: int) -> None:
+        self.sketcher, self.extract = recipe.sketcher, PageExtractor(recipe.text)
+        self.pool, self.threads = pool, threads
+
+    def __call__(self, documents: Any) -> Arrived:
+        """documents: Documents, dicts or an Arrow table."""
+        ids, contents, html, urls = _columns(documents)
+        if html.any():
+            require_extractor()
+        stored = Documents(_binary(contents), np.arange(len(ids)), html=html)
+        text, _ = readable(stored, False, self.extract, pa.array(urls, pa.string()) if html.any() else None)
+        made = self._in_parts(self.sketcher.sketch, text)
+        later = self.sketcher.on_the_fly
+        bits = np.empty((len(ids), 0), np.uint64)
+        if later is not None:
+            bits = np.concatenate([part.words for part in self._in_parts(later.sketch, text)])
+        rows = Rows(
+            ids,
+            urls,
+            np.concatenate([part.status for part in made]),
+            np.concatenate([part.tokens for part in made]),
+            np.concatenate([part.identities for part in made]),
+            np.concatenate([part.samples for part in made]),
+            np.concatenate([part.words for part in made]),
+            joined([part.ragged for part in made]),
+            bits,
+        )
+        return Arrived(rows, text)
+
+    def _in_parts(self, sketch: Callable[[TextBatch], Sketches], text: TextBatch) -> list[Sketches]:
+        n, total = len(text.offsets) - 1, int(text.offsets[-1] - text.offsets[0])
+        if self.threads == 1 or n < 2 or total < _WORTH_THREADS:
+            return [sketch(text)]
+        cuts = np.searchsorted(text.offsets, text.offsets[0] + np.arange(1, self.threads) * total // self.threads)
+        edges = np.unique([0, *cuts.tolist(), n]).tolist()
+        return list(self.pool.map(sketch, [_part(text, a, b) for a, b in pairwise(edges)]))
+
+
+def _part(text: TextBatch, start: int, stop: int) -> TextBatch:
+    links = None if text.links is None else _part(text.links, start, stop)
+    return TextBatch(text.data, text.offsets[start : stop + 1], links)
+
+
+def _columns(documents: Any) -> tuple[list[str], list[Any], NDArray[np.bool_], list[str | None]]:
+    """Ids, contents, which of them are HTML, URLs."""
+    if isinstance(documents, pa.Table | pa.RecordBatch):
+        documents = documents.to_pylist()
+    elif isinstance(documents, str | bytes | Mapping | Document):
+        raise UsageError("documents come as a list; put one document into a list, or use the method for one.")
+    ids: list[str] = []
+    contents: list[Any] = []
+    html: list[bool] = []
+    urls: list[str | None] = []
+    for place, document in enumerate(documents):
+        if isinstance(document, Mapping):
+            document = Document(document.get("id", ""), *(document.get(name) for name in ("text", "html", "url")))
+        elif not isinstance(document, Document):
+            raise UsageError(
+                f"document {place} is {type(document).__name__}; give neardup.Document(id, text), or a dict with id "
+                "and text or html."
+            )
+        if document.text is not None and document.html is not None:
+            raise UsageError(f"document {document.id!r} has text and html; give one of them.")
+        ids.append(document.id if isinstance(document.id, str) else str(document.id))
+        html.append(document.html is not None)
+        contents.append(document.html if html[-1] else document.text)
+        if not isinstance(contents[-1], str | bytes | None):
+            raise UsageError(
+                f"document {document.id!r}: the text is {type(contents[-1]).__name__}, not a string or bytes."
+            )
+        urls.append(document.url)
+    return ids, contents, np.array(html, np.bool_), urls
+
+
+def _binary(contents: list[Any]) -> pa.Array:
+    """As one Arrow array. What cannot be UTF-8 stays what it is, and is found to be undecodable later."""
+    try:
+        return pa.array(contents, pa.large_binary())
+    except UnicodeEncodeError:
+        whole = [c.encode("utf-8", "surrogatepass") if isinstance(c, str) else c for c in contents]
+        return pa.array(whole, pa.large_binary())

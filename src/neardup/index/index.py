@@ -1,0 +1,429 @@
+"""Index: a store, a recipe, and what people ask them."""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.errors import RecipeError, UsageError
+from neardup.index import rocks
+from neardup.index.answers import Document, Match, Status, Stored, Verdict
+from neardup.index.arriving import Arrivals, Arrived
+from neardup.index.judging import Finding, Judge
+from neardup.index.moving import read_export, run_rows, sketched_alike, write_export
+from neardup.index.rows import Layout, Rows, taken
+from neardup.index.store import Change, Store
+from neardup.kernels import text as kernel
+from neardup.recipe import Recipe
+from neardup.recipes import choose_recipe, name_of, published
+from neardup.result import Result
+from neardup.sketches.base import Ragged
+
+Keep = Literal["sketch", "text"]
+
+Text = str | bytes | None
+
+
+class Index:
+    """Documents that were seen, and the question whether another one is like them. Threads may share one.
+
+    What is kept of a document is its sketch and its id; its text too where `keep` is "text".
+    """
+
+    def __init__(self, store: Store) -> None:
+        """Use `Index.open`."""
+        self.store, self.path = store, store.shown
+        self.recipe = Recipe.from_dict(store.settings["recipe"], checked=True)
+        self.keep: Keep = store.settings["keep"]
+        self._layout = Layout(self.recipe)
+        self._judge = Judge(self.recipe, self._layout, store, texts=self.keep == "text")
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(threads, "neardup-index")
+        self._arrive = Arrivals(self.recipe, self._pool, threads)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        recipe: Recipe | str | Path | None = None,
+        *,
+        keep: Keep | None = None,
+        create: bool = True,
+        read_only: bool = False,
+    ) -> "Index":
+        """Open the index at `path`, a folder or postgresql://…; make it where there is none, unless `create` is False.
+
+        recipe: how a new index compares documents; `stream` if not given. One that is there has its own, and opens
+        only if another one is not asked for.
+        keep: "text" stores the texts too, so that a recipe that measures exactly can; "sketch" if not given.
+        read_only: for another process than the one that writes; `refresh` shows what was written since.
+        """
+        engine, place = _engine(path)
+        wanted = None if recipe is None else _living(choose_recipe(recipe))
+        if not engine.exists(place):
+            if read_only or not create:
+                engine.open(place, read_only=True)  # says that there is none
+            made = wanted or _living(published("stream").recipe)
+            store = engine.create(place, {"recipe": made.to_dict(), "keep": keep or "sketch"})
+            return cls(store)
+        opened = cls(engine.open(place, read_only=read_only))
+        try:
+            opened._refuse_others(wanted, keep)
+        except RecipeError:
+            opened.close()
+            raise
+        return opened
+
+    def _refuse_others(self, recipe: Recipe | None, keep: Keep | None) -> None:
+        if recipe is not None and recipe.id != self.recipe.id:
+            raise RecipeError(
+                f"{self.path}: this index was made by recipe {_called(self.recipe)}, and {_called(recipe)} is asked "
+                "for. Sketches of two recipes do not compare: leave the recipe away, or make another index."
+            )
+        if keep is not None and keep != self.keep:
+            raise RecipeError(
+                f"{self.path}: this index keeps {_kept(self.keep)} of documents, and {_kept(keep)} is asked for. "
+                "That is chosen when an index is made: make another one."
+            )
+
+    # One document at a time.
+
+    def add(self, id: str, text: Text = None, *, html: Text = None, url: str | None = None) -> bool:
+        """Store a document, whatever it is similar to. False: it is there already. Another text under its id is
+        refused: that is what `update` is for."""
+        return self.add_many([Document(id, text, html, url)])[0]
+
+    def check(self, text: Text = None, *, html: Text = None, url: str | None = None, id: str = "") -> Verdict:
+        """Is it similar to a stored one? Nothing is stored."""
+        return self.check_many([Document(id, text, html, url)])[0]
+
+    def check_and_add(self, id: str, text: Text = None, *, html: Text = None, url: str | None = None) -> Verdict:
+        """Store it if it is similar to none, in one step: of two that do this with copies at once, one is told so."""
+        return self.check_and_add_many([Document(id, text, html, url)])[0]
+
+    def update(self, id: str, text: Text = None, *, html: Text = None, url: str | None = None) -> bool:
+        """Store a document in the place of the one with this id. True: there was one."""
+        return self.update_many([Document(id, text, html, url)])[0]
+
+    def remove(self, id: str) -> bool:
+        """Forget a document. False: there is none."""
+        return self.remove_many([id])[0]
+
+    def get(self, id: str) -> Stored | None:
+        """What is stored of a document."""
+        return self.get_many([id])[0]
+
+    def similar(self, text: Text = None, *, html: Text = None, url: str | None = None, most: int = 10) -> list[Match]:
+        """All stored documents that it is similar to, the most similar first."""
+        arrived = self._arrive([Document("", text, html, url)])
+        return self._judge.similar(arrived, self._layout.keys(arrived.rows), most)
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and self.contains_many([id])[0]
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    # Many at once: one look-up, and one commit that is on disk when the call returns.
+
+    def check_many(self, documents: Any) -> list[Verdict]:
+        """Each against what is stored, and not against each other."""
+        arrived = self._arrive(documents)
+        return [_verdict(arrived.rows, i, match, added=False) for i, match in enumerate(self.find(arrived))]
+
+    def find(self, arrived: Arrived) -> list[Finding | None]:
+        """The same of documents that are sketched already, with all that was found."""
+        if not len(arrived):
+            return []
+        return self._judge.judge(arrived, self._layout.keys(arrived.rows), np.arange(len(arrived)))
+
+    def suspects(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which sketched documents share a key with a stored one: all others are new."""
+        return self._judge.suspects(rows)
+
+    @property
+    def exact(self) -> bool:
+        """Whether resemblances are measured, and not estimated."""
+        return self.keep == "text" and self.recipe.verify.method == "exact"
+
+    def check_and_add_many(
+        self, documents: Any, deliver: Callable[[list[Verdict]], None] | None = None
+    ) -> list[Verdict]:
+        """In their order, also against each other: the first of several copies is new.
+
+        A new document under an id that is there takes its place.
+        deliver: is called with the verdicts before anything is stored, and what it raises stores nothing. So new
+        documents can be passed on first and remembered afterwards: a kill in between loses none of them.
+        """
+        arrived = self._arrive(documents)
+        if not len(arrived):
+            return []
+        keys = self._layout.keys(arrived.rows)
+        with self.store.writing(keys.values, arrived.rows.ids):
+            there = self.store.numbers(arrived.rows.ids)
+            verdicts, kept, removed = self._admit(arrived, keys, there)
+            if deliver is not None:
+                deliver(verdicts)
+            self._commit(arrived, keys, kept, removed)
+        return verdicts
+
+    def _admit(
+        self, arrived: Arrived, keys: Ragged, there: NDArray[np.int64]
+    ) -> tuple[list[Verdict], list[int], list[tuple[int, str]]]:
+        """Verdicts; the documents to be stored; and the stored ones whose place they take."""
+        rows, n = arrived.rows, len(arrived)
+        compared = rows.compared.tolist()
+        verdicts: list[Verdict] = []
+        kept: dict[str, int] = {}
+        gone: dict[int, str] = {}
+        stale: set[int] = set()
+        while len(verdicts) < n:
+            start = len(verdicts)
+            found = self._judge.judge(
+                arrived,
+                keys,
+                np.arange(start, n),
+                joining=True,
+                waiting=np.array(sorted(kept.values()), np.int64),
+                gone=frozenset(gone),
+            )
+            for i, match in enumerate(found, start):
+                if match is not None and (match.number in gone or match.row in stale):
+                    break  # what it was similar to has been replaced meanwhile: once more from here
+                added = match is None and (compared[i] or not self._is_there(rows, i, there, kept))
+                verdicts.append(_verdict(rows, i, match, added=added))
+                if added:
+                    id = rows.ids[i]
+                    if there[i] >= 0:
+                        gone[int(there[i])] = id
+                    if id in kept:
+                        stale.add(kept[id])
+                    kept[id] = i
+        return verdicts, sorted(kept.values()), list(gone.items())
+
+    def _is_there(self, rows: Rows, i: int, there: NDArray[np.int64], kept: dict[str, int]) -> bool:
+        """Whether a document without words, which is similar to nothing, is stored under its id already."""
+        if rows.ids[i] in kept:
+            return bool((rows.identities[kept[rows.ids[i]]] == rows.identities[i]).all())
+        return bool(there[i] >= 0 and self._same(rows, [i], there)[0])
+
+    def add_many(self, documents: Any) -> list[bool]:
+        """All of them or, where one is refused, none."""
+        arrived = self._arrive(documents)
+        rows = arrived.rows
+        keys = self._layout.keys(rows)
+        with self.store.writing(keys.values, rows.ids):
+            kept = self._unknown(rows)
+            self._commit(arrived, keys, kept, [])
+        added = set(kept)
+        return [i in added for i in range(len(arrived))]
+
+    def _unknown(self, rows: Rows) -> list[int]:
+        """Which of them are not stored; one that is stored with other words is refused."""
+        there = self.store.numbers(rows.ids)
+        known = np.flatnonzero(there >= 0).tolist()
+        for i, same in zip(known, self._same(rows, known, there), strict=True):
+            if not same:
+                raise UsageError(_another(rows.ids[i], "stored"))
+        kept: dict[str, int] = {}
+        for i in np.flatnonzero(there < 0).tolist():
+            first = kept.setdefault(rows.ids[i], i)
+            if not (rows.identities[first] == rows.identities[i]).all():
+                raise UsageError(_another(rows.ids[i], "given twice"))
+        return list(kept.values())
+
+    def update_many(self, documents: Any) -> list[bool]:
+        """Of several under one id the last counts."""
+        arrived = self._arrive(documents)
+        keys = self._layout.keys(arrived.rows)
+        with self.store.writing(keys.values, arrived.rows.ids):
+            there = self.store.numbers(arrived.rows.ids)
+            last = {id: i for i, id in enumerate(arrived.rows.ids)}
+            removed = [(int(there[i]), id) for id, i in last.items() if there[i] >= 0]
+            self._commit(arrived, keys, sorted(last.values()), removed)
+        return [bool(number >= 0) for number in there.tolist()]
+
+    def remove_many(self, ids: Iterable[str]) -> list[bool]:
+        """Which of them were there."""
+        names = [_id(id) for id in ids]
+        with self.store.writing(np.empty(0, np.uint64), names):
+            found = dict(zip(names, self.store.numbers(names).tolist(), strict=True))
+            removed = [(number, id) for id, number in found.items() if number >= 0]
+            if removed:
+                self.store.commit(Change(removed=removed))
+        first = {id: i for i, id in reversed(list(enumerate(names)))}
+        return [found[id] >= 0 and first[id] == i for i, id in enumerate(names)]
+
+    def get_many(self, ids: Iterable[str]) -> list[Stored | None]:
+        """In their order; None where there is none."""
+        names = [_id(id) for id in ids]
+        numbers = self.store.numbers(names)
+        distinct = np.unique(numbers[numbers >= 0])
+        records = self.store.records(distinct)
+        texts = self.store.texts(distinct) if self.keep == "text" else [None] * len(distinct)
+        found: dict[int, Stored] = {}
+        for number, record, text in zip(distinct.tolist(), records, texts, strict=True):
+            if record is not None:
+                row = self._layout.decode([record])
+                shown = None if text is None else text.decode("utf-8", "replace")
+                found[number] = Stored(row.ids[0], int(row.tokens[0]), row.urls[0], shown)
+        return [found.get(number) for number in numbers.tolist()]
+
+    def contains_many(self, ids: Iterable[str]) -> list[bool]:
+        """Which of them are there."""
+        return [number >= 0 for number in self.store.numbers([_id(id) for id in ids]).tolist()]
+
+    def _same(self, rows: Rows, chosen: list[int], there: NDArray[np.int64]) -> list[bool]:
+        """Whether the document that is stored under the id of each has the same words."""
+        numbers, place = np.unique(there[chosen], return_inverse=True)
+        records = [record for record in self.store.records(numbers) if record is not None]
+        if len(records) != len(numbers):
+            raise UsageError("the index lost a document between two steps; another process changed it.")
+        stored = self._layout.decode(records).identities[place]
+        return [bool(same) for same in (stored == rows.identities[chosen]).all(axis=1)]
+
+    def _commit(self, arrived: Arrived, keys: Ragged, kept: list[int], removed: list[tuple[int, str]]) -> None:
+        texts: list[bytes | None] = [None] * len(arrived)
+        if self.keep == "text":
+            for i, text in zip(kept, arrived.texts(kept), strict=True):
+                texts[i] = text
+        self._store(arrived.rows, keys, kept, removed, texts)
+
+    def _store(
+        self, rows: Rows, keys: Ragged, kept: list[int], removed: list[tuple[int, str]], texts: list[bytes | None]
+    ) -> None:
+        if not kept and not removed:
+            return
+        chosen = np.array(kept, np.int64)
+        added = rows.take(chosen)
+        self.store.commit(
+            Change(added.ids, self._layout.encode(added), taken(keys, chosen), [texts[i] for i in kept], removed)
+        )
+
+    # Collections, and the index as a whole.
+
+    def add_run(self, run: Result | str | Path) -> int:
+        """Add the kept documents of a finished run (`dedup`, or the folder that it wrote), without reading their text
+        again; how many were not there yet."""
+        result = run if isinstance(run, Result) else Result.open(run)
+        if not sketched_alike(result.recipe, self.recipe):
+            raise RecipeError(
+                f"the run was made by recipe {_called(result.recipe)}, and this index by {_called(self.recipe)}; their "
+                "sketches do not compare. Make an index of the run with: neardup index create INDEX --run OUT"
+            )
+        if self.keep == "text":
+            raise UsageError("this index keeps texts, which a run does not have; add the documents themselves.")
+        return sum(self._add(rows, self._layout.keys(rows), None) for rows in run_rows(result, self._layout))
+
+    def export(self, path: str | Path) -> int:
+        """Write all of it to a Parquet file: id, url, tokens, record, keys, text. How many documents."""
+        return write_export(self.store, self._layout, self.recipe, Path(path))
+
+    def add_export(self, path: str | Path) -> int:
+        """Add what another index of the same recipe exported; how many were not there yet."""
+        added = 0
+        for change in read_export(Path(path), self.recipe, texts=self.keep == "text"):
+            rows = self._layout.decode(change.records)
+            added += self._add(rows, change.keys, change.texts)
+        return added
+
+    def _add(self, rows: Rows, keys: Ragged, texts: list[bytes | None] | None) -> int:
+        """Add sketched documents, those that are not there."""
+        with self.store.writing(keys.values, rows.ids):
+            kept = self._unknown(rows)
+            self._store(rows, keys, kept, [], texts or [None] * len(rows))
+        return len(kept)
+
+    def compact(self) -> None:
+        """Drop what removed documents left behind, and give the space back."""
+        self.store.compact()
+
+    def refresh(self) -> None:
+        """See what another process wrote since."""
+        self.store.refresh()
+
+    def info(self) -> dict[str, Any]:
+        """What it is: recipe, documents, bytes, engine."""
+        facts = self.store.facts()
+        documents = len(self)
+        return {
+            "path": self.path,
+            "documents": documents,
+            "recipe": name_of(self.recipe) or self.recipe.id,
+            "recipe_id": self.recipe.id,
+            "threshold": self.recipe.verify.threshold if self.recipe.thresholded else None,
+            "judged_by": self._judged_by(),
+            "keep": self.keep,
+            "bytes_per_document": round(facts["bytes"] / documents, 1) if documents else None,
+            **facts,
+        }
+
+    def _judged_by(self) -> str:
+        verify, comparison = self.recipe.verify, self.recipe.sketcher.comparison
+        if self.exact:
+            return "exact"
+        if verify.method == "none":
+            return "shared features"
+        later = self.recipe.sketcher.on_the_fly
+        return (later.comparison.measure if later else comparison.measure).replace("resemblance", "estimate")
+
+    def close(self) -> None:
+        """Let go of it. What was added is on disk already."""
+        self._pool.shutdown()
+        self.store.close()
+
+    def __enter__(self) -> "Index":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<neardup.Index {self.path}: {len(self):,} documents, recipe {_called(self.recipe)}>"
+
+
+def _engine(path: str | Path) -> tuple[Any, Any]:
+    """Module and place, by the kind of path."""
+    if isinstance(path, str) and path.startswith(("postgresql://", "postgres://")):
+        from neardup.index import postgres
+
+        return postgres, path
+    return rocks, Path(path)
+
+
+def _living(recipe: Recipe) -> Recipe:
+    """As an index uses it: a document belongs to a kept one, the first stays, whatever a collection would do."""
+    return recipe.changed(clusters_method="star", clusters_keep="first")
+
+
+def _called(recipe: Recipe) -> str:
+    name = name_of(recipe)
+    return f"{name} ({recipe.id})" if name else recipe.id
+
+
+def _kept(keep: Keep) -> str:
+    return "sketches and texts" if keep == "text" else "sketches"
+
+
+def _another(id: str, where: str) -> str:
+    return f"{id!r} is {where} with another text. Use update to replace it, or give it another id."
+
+
+def _id(id: object) -> str:
+    return id if isinstance(id, str) else str(id)
+
+
+_STATUS: dict[int, Status] = {kernel.EMPTY: "empty", kernel.INVALID: "undecodable"}
+
+
+def _verdict(rows: Rows, i: int, found: Finding | None, *, added: bool) -> Verdict:
+    if found is not None:
+        return Verdict(rows.ids[i], "duplicate", found.match, added)
+    return Verdict(rows.ids[i], _STATUS.get(int(rows.status[i]), "new"), None, added)

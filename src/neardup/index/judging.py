@@ -1,0 +1,304 @@
+"""Is this one similar to one that we have? The star clustering of `dedup`, in which stored documents are kept already.
+
+Documents are looked up by their keys. Whatever is found, and the documents themselves in the order of arrival, go
+through the same kernel, rule and evidence as a collection does: so a verdict is the one that `dedup` gives where it
+keeps the first of every group (Broder, section 3: a document is compared with those that share features with it).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.candidates.features import Buckets
+from neardup.clusters.form import form
+from neardup.clusters.settings import ClusterSettings
+from neardup.evidence import Evidence, Verifier
+from neardup.index.answers import Match
+from neardup.index.arriving import Arrived
+from neardup.index.rows import Layout, Rows, joined
+from neardup.index.store import Store
+from neardup.kernels import equal as kernel
+from neardup.kernels import groups
+from neardup.model import RELATIONS
+from neardup.recipe import Recipe
+from neardup.sketches.base import Ragged, Sketcher, mixed
+from neardup.text.batches import text_batch
+from neardup.verify.places import Places
+from neardup.verify.projected import Projected
+from neardup.verify.resemblance import Overlap, overlap
+from neardup.verify.signatures import Signatures
+
+
+@dataclass(frozen=True)
+class Finding:
+    """About one document: nothing, or the match. `number` is the stored one; or `row`, one of the documents asked."""
+
+    match: Match
+    number: int = -1
+    row: int = -1
+    inside: float | None = None
+    """How much of the document is in the stored one, and the other way round; None where that is not known."""
+    around: float | None = None
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """Stored documents, then those of the batch that are to be stored, then those asked about."""
+
+    rows: Rows
+    numbers: NDArray[np.int64]
+    """Of the stored ones, ascending."""
+    waiting: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    """Places in the batch."""
+    entries: Ragged
+    """The buckets of every row: numbers that are equal where keys are."""
+    buckets: int
+
+    @property
+    def fixed(self) -> int:
+        """Rows that are kept, whatever they are similar to."""
+        return len(self.numbers) + len(self.waiting)
+
+
+class Judge:
+    """Judges documents by a recipe, against a store."""
+
+    def __init__(self, recipe: Recipe, layout: Layout, store: Store, *, texts: bool) -> None:
+        """texts: the store keeps them, so that recipes that measure exactly can."""
+        self.recipe, self.layout, self.store, self.texts = recipe, layout, store, texts
+        self.clusters = ClusterSettings("star", "first", recipe.clusters.crowd)
+
+    def judge(
+        self,
+        arrived: Arrived,
+        keys: Ragged,
+        asked: NDArray[np.int64],
+        *,
+        joining: bool = False,
+        waiting: NDArray[np.int64] | None = None,
+        gone: frozenset[int] = frozenset(),
+    ) -> list[Finding | None]:
+        """Of every document asked about (places in the batch), the match.
+
+        joining: in this order, and those that match nothing count for those after them. waiting: places of documents
+        that are to be stored already. gone: numbers of stored documents that are to be removed.
+        """
+        none = np.empty(0, np.int64)
+        found = self._gather(arrived, keys, asked, none if waiting is None else waiting, gone)
+        compared = found.rows.compared
+        holders = np.empty(len(found.rows), np.int32)
+        kernel.first_holders(self._identities(found.rows), compared, holders)
+        own = np.arange(len(holders))
+        alone = own if joining else np.where(holders >= found.fixed, own, holders)
+        holders = np.where(own < found.fixed, own, alone if not joining else holders)
+        chosen = own[(own < found.fixed) | (compared & (holders == own))]
+        centre, evidence = self._stars(arrived, found, chosen, joining)
+        matches: list[Finding | None] = []
+        for i in range(found.fixed, len(holders)):
+            holder = int(holders[i])
+            if holder < found.fixed:
+                matches.append(self._identical(found, holder))
+            elif not compared[i]:
+                matches.append(None)
+            elif centre[holder] != holder:
+                matches.append(self._similar(found, int(centre[holder]), evidence[holder]))
+            else:
+                matches.append(None if holder == i else self._identical(found, holder))
+        return matches
+
+    def similar(self, arrived: Arrived, keys: Ragged, most: int) -> list[Match]:
+        """All stored documents that the first document of a batch is similar to, the most similar first."""
+        found = self._gather(arrived, keys, np.zeros(1, np.int64), np.empty(0, np.int64), frozenset())
+        if not found.rows.compared[-1]:
+            return []
+        last = len(found.rows) - 1
+        identities = self._identities(found.rows)
+        same = (identities[:last] == identities[last]).all(axis=1) & found.rows.compared[:last]
+        verifier = self._verifier(arrived, found, np.arange(last + 1))
+        pairs = np.stack([np.full(last, last), np.arange(last)], axis=1)
+        scores = verifier.signatures.scores(pairs)
+        pairs = pairs[~same & (scores >= verifier.rule.least)]
+        values = (
+            verifier.measure(pairs.astype(np.int32)) if verifier.rule.measured else verifier.signatures.scores(pairs)
+        )
+        pairs = pairs[values >= verifier.rule.threshold]
+        evidence = verifier.evidence(pairs)
+        best = np.argsort(-evidence.score, kind="stable")
+        matches = [self._identical(found, int(i)).match for i in np.flatnonzero(same)[:most]]
+        matches += [self._similar(found, int(pairs[i, 1]), (evidence, int(i))).match for i in best.tolist()]
+        return matches[:most]
+
+    def suspects(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which documents share a key with a stored one."""
+        keys = self.layout.keys(rows)
+        values, place = np.unique(keys.values, return_inverse=True)
+        shared = np.zeros(len(values), np.bool_)
+        shared[self.store.holders(values).places] = True
+        owners = np.repeat(np.arange(len(rows)), np.diff(keys.offsets))
+        return np.bincount(owners[shared[place]], minlength=len(rows)) > 0
+
+    def _gather(
+        self,
+        arrived: Arrived,
+        keys: Ragged,
+        asked: NDArray[np.int64],
+        waiting: NDArray[np.int64],
+        gone: frozenset[int],
+    ) -> _Gathered:
+        ours = np.concatenate([waiting, asked])
+        begins, ends = keys.offsets[ours], keys.offsets[ours + 1]
+        sizes = ends - begins
+        places = np.arange(sizes.sum()) + np.repeat(begins - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+        values, buckets = np.unique(keys.values[places], return_inverse=True)
+        identity = np.isin(places, begins)  # the first key of every document: of no use in a bucket
+        standing = self.store.holders(values)
+        numbers = np.unique(standing.numbers)
+        if gone:
+            numbers = numbers[~np.isin(numbers, list(gone))]
+        records = self.store.records(numbers)
+        alive = np.array([record is not None for record in records], np.bool_)
+        numbers = numbers[alive]
+        stored = self.layout.decode([record for record in records if record is not None])
+        rows = Rows.together([stored, self.layout.kept(arrived.rows).take(ours)])
+
+        names = np.zeros(len(values), np.bool_)
+        names[buckets[identity]] = True
+        row = np.minimum(np.searchsorted(numbers, standing.numbers), max(0, len(numbers) - 1))
+        there = ~names[standing.places]
+        there &= numbers[row] == standing.numbers if len(numbers) else False
+        order = np.argsort(row[there], kind="stable")
+        theirs = _ragged(standing.places[there][order], np.bincount(row[there], minlength=len(numbers)))
+        mine = _ragged(buckets[~identity], sizes - (sizes > 0))
+        return _Gathered(rows, numbers, waiting, asked, joined([theirs, mine]), len(values))
+
+    def _identities(self, rows: Rows) -> NDArray[np.uint64]:
+        """What names the tokens; and the site, where that matters."""
+        sketcher = self.recipe.sketcher
+        if not sketcher.needs_urls:
+            return rows.identities
+        found = rows.identities.copy()
+        found[:, 1] ^= mixed(sketcher.places(rows.urls, {None: 0}), 1)
+        return found
+
+    def _stars(
+        self, arrived: Arrived, found: _Gathered, chosen: NDArray[np.int64], joining: bool
+    ) -> tuple[NDArray[np.int64], dict[int, tuple[Evidence, int]]]:
+        """The centre of every row; and the evidence where that is another one."""
+        centre = np.arange(len(found.rows))
+        if len(chosen) == found.fixed:
+            return centre, {}
+        entries = found.entries
+        buckets = Buckets(
+            np.arange(len(found.rows)), entries.values.astype(np.int32), entries.offsets, found.buckets
+        ).among(chosen)
+        verifier = self._verifier(arrived, found, chosen)
+        formed = form(
+            buckets,
+            verifier.signatures,
+            verifier.rule,
+            self.clusters,
+            verifier.measure,
+            verifier.known,
+            fixed=found.fixed,
+            joining=joining,
+        )
+        removed = np.flatnonzero(formed.centre != np.arange(len(chosen)))
+        centre[chosen[removed]] = chosen[formed.centre[removed]]
+        if not len(removed):
+            return centre, {}
+        evidence = verifier.evidence(np.stack([removed, formed.centre[removed]], axis=1))
+        return centre, {int(row): (evidence, i) for i, row in enumerate(chosen[removed].tolist())}
+
+    def _verifier(self, arrived: Arrived, found: _Gathered, chosen: NDArray[np.int64]) -> Verifier:
+        recipe = self.recipe
+        sketcher, rows = recipe.sketcher, found.rows if len(chosen) == len(found.rows) else found.rows.take(chosen)
+        later = sketcher.on_the_fly
+        return Verifier(
+            recipe,
+            np.arange(len(chosen)),
+            _signatures(sketcher, rows),
+            None if later is None else Projected(later, np.arange(len(chosen)), lambda _: rows.later),
+            _TextMeter(self.store, sketcher, arrived, found, chosen) if self.texts else None,
+            Places.at(len(rows), [(0, pa.array(rows.urls, pa.string()))]) if recipe.verify.by_place else None,
+        )
+
+    def _identical(self, found: _Gathered, row: int) -> Finding:
+        full = 1.0 if self.recipe.verify.method == "exact" and self.texts else self._full
+        match = Match(found.rows.ids[row], "identical", full, "identity", 1.0, None, found.rows.urls[row])
+        return self._finding(found, row, match, 1.0, 1.0)
+
+    @property
+    def _full(self) -> float:
+        sketcher = self.recipe.sketcher
+        return (sketcher.on_the_fly or sketcher).comparison.full
+
+    def _similar(self, found: _Gathered, row: int, evidence: tuple[Evidence, int]) -> Finding:
+        told, i = evidence
+        resemblance = float(told.resemblance[i])
+        error = self.recipe.sketcher.error(resemblance) if told.how == "estimate" else np.nan
+        match = Match(
+            found.rows.ids[row],
+            RELATIONS[told.relation[i]],
+            float(told.score[i]),
+            told.how,
+            _known(resemblance),
+            _known(error),
+            found.rows.urls[row],
+        )
+        return self._finding(found, row, match, _known(told.first_in_second[i]), _known(told.second_in_first[i]))
+
+    def _finding(self, found: _Gathered, row: int, match: Match, inside: float | None, around: float | None) -> Finding:
+        stored, fixed = len(found.numbers), found.fixed
+        if row < stored:
+            return Finding(match, int(found.numbers[row]), -1, inside, around)
+        place = found.waiting[row - stored] if row < fixed else found.asked[row - fixed]
+        return Finding(match, -1, int(place), inside, around)
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _ragged(values: NDArray[np.int64], sizes: NDArray[np.int64]) -> Ragged:
+    return Ragged(values.astype(np.uint64), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
+def _signatures(sketcher: Sketcher, rows: Rows) -> Signatures:
+    if sketcher.comparison.kind == groups.SAMPLES:
+        return Signatures(sketcher.comparison, rows.samples, np.empty(0, np.uint64), np.zeros(1, np.int64))
+    made = sketcher.signatures(rows.words, rows.ragged, rows.urls)
+    return Signatures(sketcher.comparison, np.empty((0, 0), np.uint8), made.values, made.offsets)
+
+
+class _TextMeter:
+    """Overlaps of documents whose text is kept or at hand; shingle sets are made when they are first asked for."""
+
+    def __init__(
+        self, store: Store, sketcher: Sketcher, arrived: Arrived, found: _Gathered, chosen: NDArray[np.int64]
+    ) -> None:
+        self.store, self.sketcher, self.arrived, self.found, self.chosen = store, sketcher, arrived, found, chosen
+        self.sets = np.empty(0, np.uint64)
+        self.starts = np.full(len(chosen), -1, np.int64)
+        self.sizes = np.zeros(len(chosen), np.int64)
+
+    def measure(self, pairs: NDArray[np.int64]) -> Overlap:
+        """Pairs of rows."""
+        missing = np.unique(pairs[self.starts[pairs] < 0])
+        if len(missing):
+            texts = text_batch(pa.array(self._texts(self.chosen[missing]), pa.large_binary()))
+            sets, sizes = self.sketcher.shingle_sets(texts, np.arange(len(missing)))
+            self.starts[missing] = len(self.sets) + np.concatenate([[0], np.cumsum(sizes)[:-1]])
+            self.sizes[missing] = sizes
+            self.sets = np.concatenate([self.sets, sets])
+        return overlap(self.sets, self.starts, self.sizes, pairs)
+
+    look_up = measure
+
+    def _texts(self, rows: NDArray[np.int64]) -> list[bytes | None]:
+        found, stored = self.found, len(self.found.numbers)
+        places = np.concatenate([found.waiting, found.asked])
+        kept: list[bytes | None] = self.store.texts(found.numbers[rows[rows < stored]])
+        return kept + list(self.arrived.texts(places[rows[rows >= stored] - stored].tolist()))

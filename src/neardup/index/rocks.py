@@ -1,0 +1,455 @@
+"""The embedded store: a folder with a RocksDB database, for one writing process and any number of reading ones.
+
+    keys        key, big endian → numbers, 4 bytes each, ascending
+    documents   number, big endian → record
+    texts       number → text, where it is kept
+    ids         96 bits of BLAKE2 of the id → number
+    default     counts: the next number, documents, and how many were removed since the last compaction
+
+RocksDB was chosen by measuring (benchmarks/index): most look-ups of a filter find nothing, and its Bloom filters answer
+these from memory; what it writes is sorted and compressed, half of what a B-tree takes; a commit is one append.
+
+A commit is one batch, written to the log and synced before it returns. The file `acknowledged` has the sequence
+number of the last one. It is written after the log, and never synced: so it is never ahead of the log, unless the log
+was cut or copied while it was being written, and that is how both are recognised.
+"""
+
+import json
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from itertools import islice, pairwise
+from pathlib import Path
+from threading import RLock
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError
+from neardup.index.store import FORMAT, MOST, Change, Holders, Row, Store
+
+_FAMILIES = ("keys", "documents", "texts", "ids")
+_COUNTS = struct.Struct("<QQQ")
+_MARK = struct.Struct("<Q")
+_SETTINGS = "index.json"
+_CACHE = 256 << 20
+_BUFFER = 64 << 20
+_LAST_NUMBER = 2**32 - 1
+_AT_ONCE = 10_000
+
+T = TypeVar("T")
+
+
+def exists(path: Path) -> bool:
+    """Whether there is a store."""
+    return (path / _SETTINGS).exists()
+
+
+def create(path: Path, settings: dict[str, Any]) -> "RocksStore":
+    """A new store, in a folder that does not exist or is empty."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise StoreError(f"{path}: is there already, and is no index. Choose another name, or delete it.")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        (draft / _SETTINGS).write_text(json.dumps({"format": FORMAT, **settings}, indent=2))
+        RocksStore(draft, read_only=False, new=True).close()
+        draft.replace(path)
+        _sync(path.parent)
+    except OSError as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise OutputError(f"{path}: cannot be created ({error.strerror}).") from error
+    except NeardupError:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return RocksStore(path, read_only=False)
+
+
+def open(path: Path, *, read_only: bool) -> "RocksStore":
+    """A store that is there."""
+    if not exists(path):
+        if (path / "CURRENT").exists():
+            raise StoreError(f"{path}: {_SETTINGS} is missing, so nobody knows how this index was made.")
+        raise StoreError(f"{path}: there is no index. Make one with: neardup index create {path}")
+    return RocksStore(path, read_only=read_only)
+
+
+class RocksStore(Store):
+    """An open folder."""
+
+    def __init__(self, path: Path, *, read_only: bool, new: bool = False) -> None:
+        self.path, self.shown, self.read_only = path, str(path), read_only
+        self.settings = _settings(path)
+        self._lock = RLock()
+        self._read: dict[bytes, bytes | None] | None = None
+        self._broken = False
+        self._secondary: str | None = None
+        self._mark = -1
+        self._open(new)
+
+    def _open(self, new: bool) -> None:
+        try:
+            from rocksdict import AccessType, Rdict, WriteOptions
+        except ImportError as error:
+            raise MissingExtra("An index", "index") from error
+        mark = self._marked()
+        options, families = _options(new)
+        how = AccessType.read_write()
+        if self.read_only:
+            self._secondary = self._secondary or tempfile.mkdtemp(prefix="neardup-reader-")
+            how = AccessType.secondary(self._secondary)
+        try:
+            self._db: Any = Rdict(str(self.path), options, families, access_type=how)
+        except Exception as error:  # the binding has no exceptions of its own
+            self._forget()
+            raise self._refusal(error) from error
+        self._family: dict[str, Any] = {name: self._db.get_column_family(name) for name in _FAMILIES}
+        self._handle: dict[str, Any] = {name: self._db.get_column_family_handle(name) for name in _FAMILIES}
+        self._default: Any = self._db.get_column_family_handle("default")
+        self._durable = WriteOptions()
+        self._durable.sync = True
+        self._closed = False
+        reached = self._db.latest_sequence_number()
+        if reached < mark:
+            self.close()
+            raise StoreError(
+                f"{self.path}: {mark - reached:,} of {mark:,} acknowledged changes are missing: the folder was cut "
+                "short, or copied while a process was writing to it. Copy it again when none does."
+            )
+        self._following, self._documents, self._removed = self._counts()
+        if not self.read_only:
+            self._mark = os.open(self.path / "acknowledged", os.O_WRONLY | os.O_CREAT, 0o644)
+            os.pwrite(self._mark, _MARK.pack(reached), 0)
+            (self.path / "writer.pid").write_text(str(os.getpid()))
+
+    def _refusal(self, error: Exception) -> NeardupError:
+        """What RocksDB's message means."""
+        told = str(error)
+        if "lock" in told.lower():
+            return StoreError(
+                f"{self.path}: process {self._writer()} is writing to this index, and one can at a time. Wait for it, "
+                "open it for reading (--read-only, read_only=True), or let `neardup serve` have it and ask that."
+            )
+        if "No space left" in told:
+            return OutputError(f"{self.path}: the disk is full, and an index needs room to open ({told}).")
+        return StoreError(
+            f"{self.path}: the index is damaged or incomplete: {told}. Take a copy of it, or build it again."
+        )
+
+    def _writer(self) -> str:
+        try:
+            return (self.path / "writer.pid").read_text().strip()
+        except OSError:
+            return "another"
+
+    def _marked(self) -> int:
+        """The sequence number that was acknowledged last, for all that is known."""
+        try:
+            return int(_MARK.unpack((self.path / "acknowledged").read_bytes())[0])
+        except (OSError, struct.error):
+            return 0
+
+    def _counts(self) -> tuple[int, int, int]:
+        found = self._db.get(b"counts")
+        return _COUNTS.unpack(found) if found is not None else (0, 0, 0)
+
+    def _get(self, family: str, names: list[bytes]) -> list[bytes | None]:
+        """The values of names, which are asked for in order: half of the time that it takes in disorder."""
+        if not names:
+            return []
+        self._usable()
+        try:
+            found: list[bytes | None] = self._family[family].get(names)
+        except Exception as error:
+            raise StoreError(f"{self.path}: cannot be read: {error}. Take a copy of it, or build it again.") from error
+        return found
+
+    def _usable(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self.path}: this index is closed. Open it again.")
+
+    def holders(self, keys: NDArray[np.uint64]) -> Holders:
+        """Who has these keys."""
+        keys = np.sort(keys)
+        names = _names(keys, ">u8")
+        values = self._get("keys", names)
+        if self._read is not None:
+            self._read.update(zip(names, values, strict=True))
+        found = [(place, value) for place, value in enumerate(values) if value is not None]
+        sizes = [len(value) // 4 for _, value in found]
+        numbers = np.frombuffer(b"".join([value for _, value in found]), "<u4").astype(np.int64)
+        return Holders(np.repeat(np.array([place for place, _ in found], np.int64), sizes), numbers)
+
+    def numbers(self, ids: list[str]) -> NDArray[np.int64]:
+        """By the hash of the id."""
+        names = [_named(id) for id in ids]
+        order = sorted(range(len(names)), key=names.__getitem__)
+        out = np.full(len(ids), -1, np.int64)
+        for place, value in zip(order, self._get("ids", [names[i] for i in order]), strict=True):
+            if value is not None:
+                out[place] = int.from_bytes(value, "little")
+        return out
+
+    def records(self, numbers: NDArray[np.int64]) -> list[bytes | None]:
+        """By number."""
+        return self._get("documents", _names(numbers, ">u4"))
+
+    def texts(self, numbers: NDArray[np.int64]) -> list[bytes | None]:
+        """By number."""
+        return self._get("texts", _names(numbers, ">u4"))
+
+    @contextmanager
+    def writing(self, keys: NDArray[np.uint64], ids: list[str]) -> Iterator[None]:
+        """One thread at a time; RocksDB's own lock keeps other processes out."""
+        if self.read_only:
+            raise StoreError(f"{self.path}: this index is open for reading only.")
+        with self._lock:
+            self._usable()
+            if self._broken:
+                self._again()
+            self._read = {}
+            try:
+                yield
+            finally:
+                self._read = None
+
+    def _again(self) -> None:
+        """Open once more: after a failed write RocksDB takes no other, and nobody knows what of it is there."""
+        self.close()
+        self._open(False)
+        self._broken = False
+
+    def commit(self, change: Change) -> None:
+        """One batch."""
+        from rocksdict import WriteBatch
+
+        assert self._read is not None
+        following, n = self._following, len(change.ids)
+        if following + n > _LAST_NUMBER:
+            raise StoreError(f"{self.path}: {following:,} documents were added, and {_LAST_NUMBER:,} are the most.")
+        batch = WriteBatch(raw_mode=True)
+        documents, texts, ids, keys = (self._handle[f] for f in ("documents", "texts", "ids", "keys"))
+        for number, id in change.removed:
+            name = number.to_bytes(4, "big")
+            batch.delete(name, documents)
+            batch.delete(name, texts)
+            batch.delete(_named(id), ids)
+        for number, record in enumerate(change.records, following):
+            batch.put(number.to_bytes(4, "big"), record, documents)
+        for number, text in enumerate(change.texts, following):
+            if text is not None:
+                batch.put(number.to_bytes(4, "big"), text, texts)
+        for name, number in sorted((_named(id), number) for number, id in enumerate(change.ids, following)):
+            batch.put(name, number.to_bytes(4, "little"), ids)
+        for name, numbers in self._lengthened(change, following):
+            batch.put(name, numbers, keys)
+        removed = len(change.removed)
+        counts = following + n, self._documents + n - removed, self._removed + removed
+        batch.put(b"counts", _COUNTS.pack(*counts), self._default)
+        self._write(batch)
+        self._following, self._documents, self._removed = counts
+
+    def _lengthened(self, change: Change, following: int) -> Iterator[tuple[bytes, bytes]]:
+        """The lists of numbers under the keys of added documents, with their numbers."""
+        assert self._read is not None
+        order = np.argsort(change.keys.values, kind="stable")
+        owners = np.repeat(np.arange(following, following + len(change.ids)), np.diff(change.keys.offsets))[order]
+        values, starts = np.unique(change.keys.values[order], return_index=True)
+        names = _names(values, ">u8")
+        unread = [name for name in names if name not in self._read]
+        self._read.update(zip(unread, self._get("keys", unread), strict=True))
+        flat = owners.astype("<u4").tobytes()
+        edges = [4 * s for s in (*starts.tolist(), len(owners))]
+        for name, (begin, end) in zip(names, pairwise(edges), strict=True):
+            before = self._read[name]
+            numbers = flat[begin:end] if before is None else before + flat[begin:end]
+            yield name, numbers[-4 * MOST :]
+
+    def _write(self, batch: Any) -> None:
+        try:
+            self._db.write(batch, self._durable)
+        except Exception as error:
+            self._broken = True
+            if "No space left" in str(error):
+                raise OutputError(
+                    f"{self.path}: the disk is full, and the last change was not acknowledged. Make room, then repeat it."
+                ) from error
+            raise OutputError(
+                f"{self.path}: cannot be written: {error}. The last change was not acknowledged."
+            ) from error
+        with suppress(OSError):  # a mark that lags says less, and nothing wrong
+            os.pwrite(self._mark, _MARK.pack(self._db.latest_sequence_number()), 0)
+
+    def __len__(self) -> int:
+        self._usable()
+        return self._counts()[1] if self.read_only else self._documents
+
+    def rows(self, *, texts: bool = False) -> Iterator[Row]:
+        """In the order of their numbers."""
+        self._usable()
+        for some in _batched(self._family["documents"].items()):
+            numbers = [int.from_bytes(name, "big") for name, _ in some]
+            kept = self.texts(np.array(numbers, np.int64)) if texts else [None] * len(numbers)
+            for number, (_, record), text in zip(numbers, some, kept, strict=True):
+                yield Row(number, record, text)
+
+    def postings(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """In the order of the keys."""
+        self._usable()
+        for name, numbers in self._family["keys"].items():
+            yield int.from_bytes(name, "big"), np.frombuffer(numbers, "<u4").astype(np.int64)
+
+    def compact(self) -> None:
+        """Numbers of removed documents leave the lists; then every level is merged into the last."""
+        with self.writing(np.empty(0, np.uint64), []):
+            if self._removed:
+                self._sweep()
+            for name in _FAMILIES:
+                family = self._family[name]
+                family.flush()
+                family.compact_range(None, None)
+            self._db.flush()
+
+    def _sweep(self) -> None:
+        from rocksdict import WriteBatch
+
+        alive = np.zeros(self._following, np.bool_)
+        for some in _batched(self._family["documents"].keys()):
+            alive[np.frombuffer(b"".join(some), ">u4")] = True
+        for some in _batched(self._family["keys"].items()):
+            numbers = np.frombuffer(b"".join([value for _, value in some]), "<u4")
+            there = alive[numbers]
+            if there.all():
+                continue
+            batch = WriteBatch(raw_mode=True)
+            edges = np.cumsum([0, *(len(value) // 4 for _, value in some)]).tolist()
+            for (name, _), (begin, end) in zip(some, pairwise(edges), strict=True):
+                if there[begin:end].all():
+                    continue
+                if there[begin:end].any():
+                    batch.put(name, numbers[begin:end][there[begin:end]].tobytes(), self._handle["keys"])
+                else:
+                    batch.delete(name, self._handle["keys"])
+            self._write(batch)
+        batch = WriteBatch(raw_mode=True)
+        batch.put(b"counts", _COUNTS.pack(self._following, self._documents, 0), self._default)
+        self._write(batch)
+        self._removed = 0
+
+    def refresh(self) -> None:
+        """A reader catches up with the writer."""
+        self._usable()
+        if self.read_only:
+            try:
+                self._db.try_catch_up_with_primary()
+            except Exception as error:
+                raise self._refusal(error) from error
+
+    def facts(self) -> dict[str, Any]:
+        """Of the folder."""
+        self._usable()
+        return {
+            "engine": "RocksDB",
+            "bytes": sum(f.stat().st_size for f in self.path.iterdir() if f.is_file()),
+            "read_only": self.read_only,
+            "removed_since_compaction": self._counts()[2],
+        }
+
+    def close(self) -> None:
+        """Families and handles first: RocksDB's lock stays until all of them are gone."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            for family in self._family.values():
+                family.close()
+            self._family, self._handle, self._default = {}, {}, None
+            self._db.close()
+            if self._mark >= 0:
+                os.close(self._mark)
+                self._mark = -1
+            self._forget()
+
+    def _forget(self) -> None:
+        if self._secondary is not None:
+            shutil.rmtree(self._secondary, ignore_errors=True)
+            self._secondary = None
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads((path / _SETTINGS).read_text())
+        format = found.pop("format")
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise StoreError(
+            f"{path / _SETTINGS}: cannot be read ({error}), so nobody knows how this index was made."
+        ) from error
+    if format != FORMAT:
+        raise StoreError(
+            f"{path}: the index has format {format}, and this neardup knows format {FORMAT}. Use the neardup that made "
+            "it, or build the index again."
+        )
+    return found
+
+
+def _options(new: bool) -> tuple[Any, dict[str, Any]]:
+    """Of the database and its families. They must be given at every opening, or the filters are lost."""
+    from rocksdict import BlockBasedOptions, Cache, DBCompressionType, Options
+
+    cache = Cache(_CACHE)
+
+    def family() -> Any:
+        table = BlockBasedOptions()
+        table.set_block_cache(cache)
+        table.set_format_version(5)
+        table.set_block_size(4096)
+        table.set_cache_index_and_filter_blocks(False)
+        table.set_bloom_filter(10, False)
+        options = Options(raw_mode=True)
+        options.set_block_based_table_factory(table)
+        options.set_write_buffer_size(_BUFFER)
+        options.set_max_write_buffer_number(4)
+        options.set_memtable_prefix_bloom_ratio(0.1)
+        options.set_memtable_whole_key_filtering(True)
+        options.set_compression_type(DBCompressionType.lz4())
+        return options
+
+    options = family()
+    options.create_if_missing(new)
+    options.create_missing_column_families(new)
+    options.set_max_background_jobs(2)
+    options.set_keep_log_file_num(2)
+    return options, {name: family() for name in _FAMILIES}
+
+
+def _batched(items: Iterable[T]) -> Iterator[list[T]]:
+    ahead = iter(items)
+    while some := list(islice(ahead, _AT_ONCE)):
+        yield some
+
+
+def _names(values: NDArray[Any], kind: str) -> list[bytes]:
+    """Numbers as the names of entries."""
+    width = np.dtype(kind).itemsize
+    flat = values.astype(kind).tobytes()
+    return [flat[i : i + width] for i in range(0, len(flat), width)]
+
+
+def _named(id: str) -> bytes:
+    """Of an id: two different ones have the same with probability 10^-11 among a billion."""
+    return blake2b(id.encode("utf-8", "surrogatepass"), digest_size=12).digest()
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

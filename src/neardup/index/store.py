@@ -1,0 +1,117 @@
+"""What an index asks of the engine that keeps it: a contract that RocksDB and PostgreSQL fulfil alike.
+
+    keys        64-bit key → the numbers of the documents that have it, the latest MOST of them
+    documents   number → record (`records`), and the text where it is kept
+    ids         id → number
+
+Documents are numbered in the order of adding, from 0, and a number is never given twice. A removed document leaves its
+number standing under its keys until the store is compacted: whoever looks up keys meets numbers without a record.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.sketches.base import Ragged, nothing
+
+FORMAT = 1
+"""Of the store. Raised whenever an older neardup could not read what a newer one writes, or the other way round."""
+
+MOST = 1024
+"""Documents that are remembered under one key: as many as a document is compared with (ClusterSettings.crowd)."""
+
+
+class Holders(NamedTuple):
+    """numbers[i] has the key that was asked for at places[i]. Places ascend, and numbers within a place."""
+
+    places: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one commit does, all of it or nothing: removals first, then additions."""
+
+    ids: list[str] = field(default_factory=list)
+    """Of the added documents; row i of the next three belongs to ids[i]."""
+    records: list[bytes] = field(default_factory=list)
+    keys: Ragged = field(default_factory=lambda: nothing(0))
+    texts: list[bytes | None] = field(default_factory=list)
+    """None where the text is not kept."""
+    removed: list[tuple[int, str]] = field(default_factory=list)
+    """Number and id of documents that are there."""
+
+
+class Row(NamedTuple):
+    """A stored document, as it is."""
+
+    number: int
+    record: bytes
+    text: bytes | None
+
+
+class Store(ABC):
+    """An open store. Threads may share it; `writing` lets one of them in at a time (with the same keys, at least)."""
+
+    shown: str
+    """Where it is, for people: without a password."""
+    settings: dict[str, Any]
+    """What was given when it was created: JSON values. Never changes."""
+
+    @abstractmethod
+    def holders(self, keys: NDArray[np.uint64]) -> Holders:
+        """Who has these (distinct) keys."""
+
+    @abstractmethod
+    def numbers(self, ids: list[str]) -> NDArray[np.int64]:
+        """The numbers of ids; -1 where there is no such document."""
+
+    @abstractmethod
+    def records(self, numbers: NDArray[np.int64]) -> list[bytes | None]:
+        """The records of (distinct) numbers; None where a document is gone."""
+
+    @abstractmethod
+    def texts(self, numbers: NDArray[np.int64]) -> list[bytes | None]:
+        """The texts of numbers; None where it is not kept."""
+
+    @abstractmethod
+    def writing(self, keys: NDArray[np.uint64], ids: list[str]) -> AbstractContextManager[None]:
+        """The section in which somebody looks up these keys and ids, decides, and commits: no other writer, in this
+        process or another, changes what they lead to meanwhile. What is not committed inside is as if it never was."""
+
+    @abstractmethod
+    def commit(self, change: Change) -> None:
+        """Do it, inside of `writing`. When this returns the change is on disk, and survives a kill and a power cut."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Documents that are there."""
+
+    @abstractmethod
+    def rows(self, *, texts: bool = False) -> Iterator[Row]:
+        """All documents, numbers ascending, as they were when this was called."""
+
+    @abstractmethod
+    def postings(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """All keys with the numbers that stand under them, in no special order."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Drop what removed documents left behind, and give the space back."""
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """See what others wrote since. Nothing to do where that is always seen."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """For people: engine and its version, bytes on disk, whether it is read-only."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it. Closing twice is fine."""

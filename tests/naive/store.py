@@ -1,0 +1,73 @@
+"""The contract of a store, from its words: dictionaries."""
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.index.store import MOST, Change, Holders, Row, Store
+
+
+class NaiveStore(Store):
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+        self.following = 0
+        self.documents: dict[int, tuple[bytes, bytes | None]] = {}
+        self.ids: dict[str, int] = {}
+        self.keys: dict[int, list[int]] = {}
+
+    def holders(self, keys: NDArray[np.uint64]) -> Holders:
+        found = [(place, n) for place, key in enumerate(keys.tolist()) for n in self.keys.get(key, [])]
+        pairs = np.array(found, np.int64).reshape(-1, 2)
+        return Holders(pairs[:, 0], pairs[:, 1])
+
+    def numbers(self, ids: list[str]) -> NDArray[np.int64]:
+        return np.array([self.ids.get(id, -1) for id in ids], np.int64)
+
+    def records(self, numbers: NDArray[np.int64]) -> list[bytes | None]:
+        return [self.documents.get(n, (None, None))[0] for n in numbers.tolist()]
+
+    def texts(self, numbers: NDArray[np.int64]) -> list[bytes | None]:
+        return [self.documents.get(n, (None, None))[1] for n in numbers.tolist()]
+
+    @contextmanager
+    def writing(self, keys: NDArray[np.uint64], ids: list[str]) -> Iterator[None]:
+        yield
+
+    def commit(self, change: Change) -> None:
+        for number, id in change.removed:
+            del self.documents[number], self.ids[id]
+        for i, id in enumerate(change.ids):
+            assert id not in self.ids
+            self.ids[id] = self.following
+            self.documents[self.following] = change.records[i], change.texts[i]
+            begin, end = change.keys.offsets[i : i + 2].tolist()
+            for key in change.keys.values[begin:end].tolist():
+                self.keys[key] = [*self.keys.get(key, []), self.following][-MOST:]
+            self.following += 1
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def rows(self, *, texts: bool = False) -> Iterator[Row]:
+        found = copy.copy(self.documents)
+        return (Row(n, record, text if texts else None) for n, (record, text) in sorted(found.items()))
+
+    def postings(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        return iter([(key, np.array(numbers, np.int64)) for key, numbers in self.keys.items()])
+
+    def compact(self) -> None:
+        alive = {key: [n for n in numbers if n in self.documents] for key, numbers in self.keys.items()}
+        self.keys = {key: numbers for key, numbers in alive.items() if numbers}
+
+    def refresh(self) -> None:
+        pass
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def close(self) -> None:
+        pass
