@@ -9,7 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check unit chromium plain bench quality clean
+.PHONY: demo test check unit system plain bench quality clean
 
 demo: $(READY)
 	@rm -rf build/demo
@@ -39,14 +39,20 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(READY) chromium
+unit: $(READY) system
 	$(BIN)/python -m pytest -n auto
 
-# The tests of pages need a real browser; NEARDUP_CHROMIUM may name one.
-chromium:
-	@for name in "$$NEARDUP_CHROMIUM" chromium chromium-browser google-chrome; do [ -n "$$name" ] && command -v "$$name" >/dev/null && exit 0; done; \
-	if [ "$$(id -u)" = 0 ]; then apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core fonts-noto-cjk; \
-	else echo "the tests of pages need Chromium: apt-get install chromium, or name one in NEARDUP_CHROMIUM"; exit 1; fi
+# The tests need a real browser (NEARDUP_CHROMIUM may name one) and a real PostgreSQL, which they start themselves.
+system:
+	@missing=""; \
+	for name in "$$NEARDUP_CHROMIUM" chromium chromium-browser google-chrome none; do [ -n "$$name" ] && command -v "$$name" >/dev/null && break; done; \
+	[ "$$name" != none ] || missing="chromium fonts-dejavu-core fonts-noto-cjk"; \
+	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	[ -z "$$missing" ] || { \
+	  [ "$$(id -u)" = 0 ] || { echo "the tests need more of the system: apt-get install $$missing"; exit 1; }; \
+	  mkdir -p /etc/postgresql-common/createcluster.d; \
+	  echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.d/neardup.conf; \
+	  apt-get update -q && apt-get install -q -y --no-install-recommends $$missing; }
 
 # The kernels once more without the compiler: what plain Python says of them.
 plain: $(READY)

@@ -23,6 +23,11 @@ def reference() -> str:
         assert command is not None
         inner = click.Context(command, parent=context, info_name=name, max_content_width=100, terminal_width=100)
         pages += [f"## neardup {name}", "", "```", command.get_help(inner), "```", ""]
+        for part in command.commands.values() if isinstance(command, click.Group) else ():
+            innermost = click.Context(
+                part, parent=inner, info_name=part.name, max_content_width=100, terminal_width=100
+            )
+            pages += [f"### neardup {name} {part.name}", "", "```", part.get_help(innermost), "```", ""]
     return "\n".join(pages)
 
 

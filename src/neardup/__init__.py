@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from neardup.audit import LabellingSession as LabellingSession
     from neardup.audit import RecallAudit as RecallAudit
     from neardup.audit import measure_recall as measure_recall
+    from neardup.client import Client as Client
     from neardup.clusters.settings import ClusterSettings as ClusterSettings
     from neardup.comparing import PairReport as PairReport
     from neardup.comparing import compare as compare
@@ -82,6 +83,7 @@ _HOME = {
     "BloomSettings": "neardup.sketches.bloom",
     "BottomSettings": "neardup.sketches.samples",
     "BySiteSettings": "neardup.sketches.both",
+    "Client": "neardup.client",
     "ClusterSettings": "neardup.clusters.settings",
     "CombinedSettings": "neardup.sketches.both",
     "Document": "neardup.index",

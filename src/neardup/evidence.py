@@ -1,6 +1,7 @@
 """Pairs of candidates → evidence: by the sketches, on the fly, exactly, whatever the recipe says."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -33,8 +34,7 @@ class Evidence:
     contained_from: float = 1.0
     """The containment from which on a document is called contained in the other; NaN: it is not told."""
 
-
-    @property
+    @cached_property
     def relation(self) -> NDArray[np.uint8]:
         """Of the first document to the second, as its place in RELATIONS."""
         found = np.full(len(self.score), _NEAR, np.uint8)

@@ -38,6 +38,7 @@ RECIPES = {
     "containment, exact": {
         "recipe": neardup.load_recipe("mod-n").changed(sketch_n=2, sketch_measure="containment", verify_method="exact")
     },
+    "stream, exact": {"recipe": "stream", "verify": "exact", "threshold": 0.6},
     "c, exact": {"recipe": "alg-c", "verify": "exact", "threshold": 0.5},
     "combined, exact": {"recipe": "combined", "verify": "exact", "threshold": 0.5},
     "features alone, exact": {"recipe": replace(FEW, sketch=MinHashSettings(k=3, s=8, samples=False))},
@@ -362,10 +363,11 @@ def test_the_margin_is_what_it_says():
     """A pair at the threshold falls below it with probability MISS at the most."""
     from neardup.analysis.binomial import head
 
-    recipe = neardup.load_recipe("default")
-    share = search.margin(recipe).least * (1 - 1 / 256) + 1 / 256
-    agreed = round((share + 1e-9) * 140)
-    assert head(140, agreed, 0.8) <= search.MISS < head(140, agreed + 1, 0.8)
+    for name, n, chance in (("default", 140, 1 / 256), ("stream", 96, 1 / 16)):
+        recipe = neardup.load_recipe(name).changed(verify_method="exact")
+        share = search.margin(recipe).least * (1 - chance) + chance
+        agreed = round((share + 1e-9) * n)
+        assert head(n, agreed, 0.8) <= search.MISS < head(n, agreed + 1, 0.8)
     by = search.margin(neardup.load_recipe("mod-n").changed(verify_method="exact")).by
     assert by is not None
     assert by[0] == np.inf

@@ -1,7 +1,7 @@
 """The living index from its definition: a dictionary, and every stored document looked at for every question.
 
-Documents are numbers of a `System`, so that what is similar is known of all pairs beforehand. A document that is similar
-to a stored one is a duplicate of the most similar of them, the earliest where several are alike; any other is new.
+Documents are numbers of a `System`, so that what is similar is known of all pairs beforehand. A document that is
+similar to stored ones is a duplicate of the most similar, of the earliest where several are; any other is new.
 """
 
 from typing import NamedTuple

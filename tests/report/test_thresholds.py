@@ -10,6 +10,7 @@ from neardup.report import below, collect, similarity
 from neardup.report.collect import report_data
 from neardup.report.facts import Facts
 from neardup.report.part import Part, choose_part
+from neardup.verify.signatures import Signatures
 from tests.naive import report as naive
 from tests.report.conftest import crawl, run_over
 
@@ -98,6 +99,18 @@ def test_without_texts_estimates_do(facts):
     rows = below.lower(facts, found)
     assert [t for t, *_ in rows] == [t for t, *_ in below.lower(facts, measured(facts))]
     assert all(more >= 0 for _, more, *_ in rows)
+
+
+def test_estimates_from_4_bits_are_those_of_the_run(tmp_path):
+    facts = Facts(run_over(tmp_path, crawl(200, seed=5), recipe="stream", verify="exact"), 1)
+    found = below.find_neighbours(facts)
+    assert len(found.of) >= 20
+    sketcher = facts.recipe.sketcher
+    least = found.floor - 3 * sketcher.error(found.floor)
+    members, rows = np.unique(found.pairs, return_inverse=True)
+    scores = Signatures.of(sketcher, facts.collection, members).scores(rows.reshape(-1, 2))
+    assert found.resemblance == pytest.approx(scores)
+    assert (scores >= least).all()
 
 
 def test_pairs_beyond_the_part_are_corrected_by_those_in_it(site_facts, monkeypatch):

@@ -19,6 +19,8 @@ _COMMANDS = {
     "report": "Make the page that shows a finished run.",
     "audit": "Measure how right a finished run is: recall by brute force, precision by people.",
     "evaluate": "Measure recipes against labelled truth, side by side.",
+    "index": "Remember documents, and tell which arriving ones are near-duplicates.",
+    "serve": "Serve an index over HTTP: check documents as they arrive, add, compare, group.",
     "explain": "Say why documents of a finished run were kept or removed.",
     "sample": "Make a small labelled collection to try things on.",
 }

@@ -107,7 +107,8 @@ class Talk:
             self.console.print(Text(sentence, style="dim"))
 
 
-def _bytes(n: float) -> str:
+def in_bytes(n: float) -> str:
+    """A number of bytes, for people."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if n < 1000 or unit == "GB":
             return f"{n:,.0f} {unit}" if unit == "bytes" else f"{n:,.1f} {unit}"
@@ -124,11 +125,11 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, report: 
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")
-    table.add_row("documents", f"{counts['documents']:,}", _bytes(counts["text_bytes"]) + " of text")
+    table.add_row("documents", f"{counts['documents']:,}", in_bytes(counts["text_bytes"]) + " of text")
     table.add_row("[green]kept[/green]", f"{counts['kept']:,}", f"{counts['kept'] / total:.1%}")
     table.add_row(
         "[red]removed[/red]", f"{counts['removed']:,}",
-        f"{counts['removed'] / total:.1%}, {_bytes(counts['text_bytes_removed'])} of text",
+        f"{counts['removed'] / total:.1%}, {in_bytes(counts['text_bytes_removed'])} of text",
     )  # fmt: skip
     for relation, number in counts["removed_by_relation"].items():
         if number:

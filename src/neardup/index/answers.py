@@ -6,8 +6,9 @@ Match      the stored document that it is similar to, and how that is known
 Stored     what `get` tells of a stored document
 """
 
-from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from neardup.model import Measured, Relation
 
@@ -16,8 +17,7 @@ Status = Literal["new", "duplicate", "empty", "undecodable"]
 nothing, is passed on like a new one, and is stored where asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A document on its way in. `text` and `html` are strings or UTF-8 bytes; give one of them."""
 
     id: str
@@ -26,8 +26,7 @@ class Document:
     url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """The stored document that is most similar."""
 
     id: str
@@ -43,8 +42,7 @@ class Match:
     url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """About one document."""
 
     id: str
@@ -62,12 +60,12 @@ class Verdict:
         """Plain values; what is not known is left out."""
         found: dict[str, Any] = {"id": self.id, "status": self.status, "added": self.added}
         if self.match is not None:
-            found["match"] = {name: value for name, value in asdict(self.match).items() if value is not None}
+            told = msgspec.structs.asdict(self.match)
+            found["match"] = {name: value for name, value in told.items() if value is not None}
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """A stored document."""
 
     id: str

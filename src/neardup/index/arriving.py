@@ -52,7 +52,8 @@ class Arrivals:
         ids, contents, html, urls = _columns(documents)
         if html.any():
             require_extractor()
-        stored = Documents(_binary(contents), np.arange(len(ids)), html=html)
+        decoded = ["utf-8" if isinstance(c, str) else None for c in contents]  # whatever a page says of itself
+        stored = Documents(_binary(contents), np.arange(len(ids)), html=html, charset=decoded)
         text, _ = readable(stored, False, self.extract, pa.array(urls, pa.string()) if html.any() else None)
         made = self._in_parts(self.sketcher.sketch, text)
         later = self.sketcher.on_the_fly
@@ -92,29 +93,26 @@ def _columns(documents: Any) -> tuple[list[str], list[Any], NDArray[np.bool_], l
         documents = documents.to_pylist()
     elif isinstance(documents, str | bytes | Mapping | Document):
         raise UsageError("documents come as a list; put one document into a list, or use the method for one.")
-    ids: list[str] = []
-    contents: list[Any] = []
-    html: list[bool] = []
-    urls: list[str | None] = []
-    for place, document in enumerate(documents):
-        if isinstance(document, Mapping):
-            document = Document(document.get("id", ""), *(document.get(name) for name in ("text", "html", "url")))
-        elif not isinstance(document, Document):
-            raise UsageError(
-                f"document {place} is {type(document).__name__}; give neardup.Document(id, text), or a dict with id "
-                "and text or html."
-            )
-        if document.text is not None and document.html is not None:
-            raise UsageError(f"document {document.id!r} has text and html; give one of them.")
-        ids.append(document.id if isinstance(document.id, str) else str(document.id))
-        html.append(document.html is not None)
-        contents.append(document.html if html[-1] else document.text)
-        if not isinstance(contents[-1], str | bytes | None):
-            raise UsageError(
-                f"document {document.id!r}: the text is {type(contents[-1]).__name__}, not a string or bytes."
-            )
-        urls.append(document.url)
-    return ids, contents, np.array(html, np.bool_), urls
+    given = [d if type(d) is Document else _document(d, place) for place, d in enumerate(documents)]
+    ids = [d.id if type(d.id) is str else str(d.id) for d in given]
+    html = np.array([d.html is not None for d in given], np.bool_)
+    contents = [d.text if d.html is None else d.html for d in given]
+    if html.any():
+        for d in given:
+            if d.html is not None and d.text is not None:
+                raise UsageError(f"document {d.id!r} has text and html; give one of them.")
+    return ids, contents, html, [d.url for d in given]
+
+
+def _document(given: Any, place: int) -> Document:
+    try:
+        get = given.get
+        return Document(get("id", ""), get("text"), get("html"), get("url"))
+    except AttributeError:
+        raise UsageError(
+            f"document {place} is {type(given).__name__}; give neardup.Document(id, text), or a dict with id and text "
+            "or html."
+        ) from None
 
 
 def _binary(contents: list[Any]) -> pa.Array:
@@ -124,3 +122,5 @@ def _binary(contents: list[Any]) -> pa.Array:
     except UnicodeEncodeError:
         whole = [c.encode("utf-8", "surrogatepass") if isinstance(c, str) else c for c in contents]
         return pa.array(whole, pa.large_binary())
+    except pa.ArrowTypeError as error:
+        raise UsageError(f"a text is no string and no bytes ({error}).") from error

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.errors import RecipeError, UsageError
+from neardup.errors import NeardupError, RecipeError, StoreError, UsageError
 from neardup.index import rocks
 from neardup.index.answers import Document, Match, Status, Stored, Verdict
 from neardup.index.arriving import Arrivals, Arrived
@@ -38,8 +38,7 @@ class Index:
     def __init__(self, store: Store) -> None:
         """Use `Index.open`."""
         self.store, self.path = store, store.shown
-        self.recipe = Recipe.from_dict(store.settings["recipe"], checked=True)
-        self.keep: Keep = store.settings["keep"]
+        self.recipe, self.keep = _made_by(store)
         self._layout = Layout(self.recipe)
         self._judge = Judge(self.recipe, self._layout, store, texts=self.keep == "text")
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -69,8 +68,12 @@ class Index:
             if read_only or not create:
                 engine.open(place, read_only=True)  # says that there is none
             made = wanted or _living(published("stream").recipe)
-            store = engine.create(place, {"recipe": made.to_dict(), "keep": keep or "sketch"})
-            return cls(store)
+            try:
+                settings = {"recipe": made.to_dict(), "recipe_id": made.id, "keep": keep or "sketch"}
+                return cls(engine.create(place, settings))
+            except NeardupError:
+                if not engine.exists(place):  # else another process was faster
+                    raise
         opened = cls(engine.open(place, read_only=read_only))
         try:
             opened._refuse_others(wanted, keep)
@@ -396,6 +399,25 @@ def _engine(path: str | Path) -> tuple[Any, Any]:
 
         return postgres, path
     return rocks, Path(path)
+
+
+def _made_by(store: Store) -> tuple[Recipe, Keep]:
+    """Recipe and `keep`. The id of a recipe also says by which neardup the sketches compare with ours."""
+    try:
+        settings = store.settings
+        recipe, id, keep = Recipe.from_dict(settings["recipe"], checked=True), settings["recipe_id"], settings["keep"]
+        if keep not in ("sketch", "text"):
+            raise ValueError(f"keep = {keep!r}")
+    except (LookupError, TypeError, ValueError, RecipeError) as error:
+        store.close()
+        raise StoreError(f"{store.shown}: its settings cannot be read ({error}). Build the index again.") from error
+    if recipe.id != id:
+        store.close()
+        raise StoreError(
+            f"{store.shown}: the index was made by recipe {id}, which is {recipe.id} for this neardup: its sketches are "
+            "others. Use the neardup that made the index, or build it again."
+        )
+    return recipe, keep
 
 
 def _living(recipe: Recipe) -> Recipe:

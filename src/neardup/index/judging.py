@@ -91,22 +91,18 @@ class Judge:
         compared = found.rows.compared
         holders = np.empty(len(found.rows), np.int32)
         kernel.first_holders(self._identities(found.rows), compared, holders)
-        own = np.arange(len(holders))
-        alone = own if joining else np.where(holders >= found.fixed, own, holders)
-        holders = np.where(own < found.fixed, own, alone if not joining else holders)
-        chosen = own[(own < found.fixed) | (compared & (holders == own))]
+        own, fixed = np.arange(len(holders)), found.fixed
+        holders = np.where((own < fixed) | ((holders >= fixed) & (not joining)), own, holders)
+        chosen = own[(own < fixed) | (compared & (holders == own))]
         centre, evidence = self._stars(arrived, found, chosen, joining)
-        matches: list[Finding | None] = []
-        for i in range(found.fixed, len(holders)):
-            holder = int(holders[i])
-            if holder < found.fixed:
-                matches.append(self._identical(found, holder))
-            elif not compared[i]:
-                matches.append(None)
-            elif centre[holder] != holder:
-                matches.append(self._similar(found, int(centre[holder]), evidence[holder]))
+        matches: list[Finding | None] = [None] * len(asked)
+        there = (holders < fixed) | (compared & ((centre[holders] != holders) | (holders != own)))
+        for i in np.flatnonzero(there[fixed:]).tolist():
+            holder = int(holders[fixed + i])
+            if holder in evidence:
+                matches[i] = self._similar(found, int(centre[holder]), evidence[holder])
             else:
-                matches.append(None if holder == i else self._identical(found, holder))
+                matches[i] = self._identical(found, holder)
         return matches
 
     def similar(self, arrived: Arrived, keys: Ragged, most: int) -> list[Match]:

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from itertools import islice, pairwise
 from pathlib import Path
-from threading import RLock
+from threading import RLock, get_ident
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,13 +34,19 @@ from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError
 from neardup.index.store import FORMAT, MOST, Change, Holders, Row, Store
 
 _FAMILIES = ("keys", "documents", "texts", "ids")
+_HASHED = {"keys": 8, "ids": 12}
+"""Families whose latest entries lie in a hash table and not in order, and the bytes of their names."""
+_BUCKETS = 1 << 18
 _COUNTS = struct.Struct("<QQQ")
 _MARK = struct.Struct("<Q")
 _SETTINGS = "index.json"
 _CACHE = 256 << 20
-_BUFFER = 64 << 20
+_BUFFER = 16 << 20
+_LOG = 64 << 20
+"""Bytes of the log, at the most: what is read again when a store is opened after a kill."""
 _LAST_NUMBER = 2**32 - 1
 _AT_ONCE = 10_000
+_NO_ROOM = ("No space left", "File too large", "Disk quota exceeded")
 
 T = TypeVar("T")
 
@@ -89,6 +95,8 @@ class RocksStore(Store):
         self.settings = _settings(path)
         self._lock = RLock()
         self._read: dict[bytes, bytes | None] | None = None
+        """What the section has read of the keys, and the thread that is inside of it."""
+        self._inside = 0
         self._broken = False
         self._secondary: str | None = None
         self._mark = -1
@@ -96,7 +104,7 @@ class RocksStore(Store):
 
     def _open(self, new: bool) -> None:
         try:
-            from rocksdict import AccessType, Rdict, WriteOptions
+            from rocksdict import AccessType, Rdict, ReadOptions, WriteOptions
         except ImportError as error:
             raise MissingExtra("An index", "index") from error
         mark = self._marked()
@@ -115,30 +123,59 @@ class RocksStore(Store):
         self._default: Any = self._db.get_column_family_handle("default")
         self._durable = WriteOptions()
         self._durable.sync = True
+        self._in_order = ReadOptions()
+        self._in_order.set_total_order_seek(True)
         self._closed = False
-        reached = self._db.latest_sequence_number()
+        try:
+            self._check(mark)
+            self._following, self._documents, self._removed = self._counts()
+            if not self.read_only:
+                self._mark = os.open(self.path / "acknowledged", os.O_WRONLY | os.O_CREAT, 0o644)
+                os.pwrite(self._mark, _MARK.pack(self._db.latest_sequence_number()), 0)
+                (self.path / "writer.pid").write_text(str(os.getpid()))
+        except OSError as error:
+            self._let_go()
+            raise OutputError(f"{self.path}: cannot be written ({error.strerror}).") from error
+        except NeardupError:
+            self._let_go()
+            raise
+
+    def _check(self, mark: int) -> None:
+        """Refuse a store that RocksDB takes for whole and of which a part is missing: the end of the log, or a log or
+        table that it does not know of. A commit is in the log and, as families are flushed together, in the tables of
+        all of them or none: so where documents are there the rest is."""
+        reached, documents = self._db.latest_sequence_number(), self._counts()[1]
         if reached < mark:
-            self.close()
-            raise StoreError(
-                f"{self.path}: {mark - reached:,} of {mark:,} acknowledged changes are missing: the folder was cut "
-                "short, or copied while a process was writing to it. Copy it again when none does."
-            )
-        self._following, self._documents, self._removed = self._counts()
-        if not self.read_only:
-            self._mark = os.open(self.path / "acknowledged", os.O_WRONLY | os.O_CREAT, 0o644)
-            os.pwrite(self._mark, _MARK.pack(reached), 0)
-            (self.path / "writer.pid").write_text(str(os.getpid()))
+            missing = f"{mark - reached:,} of {mark:,} acknowledged changes"
+        elif (there := self._recorded()) < documents:
+            missing = f"{documents - there:,} of {documents:,} documents"
+        else:
+            return
+        raise StoreError(
+            f"{self.path}: {missing} are missing: the folder was cut short, or copied while a process was writing to "
+            "it. Copy it again when none does."
+        )
+
+    def _recorded(self) -> int:
+        """Records that are stored, and those of removed documents that RocksDB has not dropped yet."""
+        family, found = self._family["documents"], 0
+        for part in ("active-mem-table", "imm-mem-tables"):  # before the tables: what moves there is counted twice
+            found += family.property_int_value(f"rocksdb.num-entries-{part}")
+            found -= family.property_int_value(f"rocksdb.num-deletes-{part}")
+        told = family.property_value("rocksdb.aggregated-table-properties")
+        entries, deletions = (int(told.split(f"# {what}=")[1].split(";")[0]) for what in ("entries", "deletions"))
+        return int(found + entries - deletions)
 
     def _refusal(self, error: Exception) -> NeardupError:
         """What RocksDB's message means."""
         told = str(error)
-        if "lock" in told.lower():
+        if "While lock file" in told or "lock hold by" in told:
             return StoreError(
                 f"{self.path}: process {self._writer()} is writing to this index, and one can at a time. Wait for it, "
                 "open it for reading (--read-only, read_only=True), or let `neardup serve` have it and ask that."
             )
-        if "No space left" in told:
-            return OutputError(f"{self.path}: the disk is full, and an index needs room to open ({told}).")
+        if any(reason in told for reason in _NO_ROOM):
+            return OutputError(f"{self.path}: there is no room on the disk, and an index needs some to open ({told}).")
         return StoreError(
             f"{self.path}: the index is damaged or incomplete: {told}. Take a copy of it, or build it again."
         )
@@ -157,32 +194,43 @@ class RocksStore(Store):
             return 0
 
     def _counts(self) -> tuple[int, int, int]:
-        found = self._db.get(b"counts")
-        return _COUNTS.unpack(found) if found is not None else (0, 0, 0)
+        try:
+            found = self._db.get(b"counts")
+            return _COUNTS.unpack(found) if found is not None else (0, 0, 0)
+        except Exception as error:
+            raise self._refusal(error) from error
 
     def _get(self, family: str, names: list[bytes]) -> list[bytes | None]:
         """The values of names, which are asked for in order: half of the time that it takes in disorder."""
         if not names:
             return []
         self._usable()
+        asked: Any = self._family.get(family)
         try:
-            found: list[bytes | None] = self._family[family].get(names)
+            found: list[bytes | None] = asked.get(names)
         except Exception as error:
+            with self._lock:  # another thread may have opened it again
+                self._usable()
+                if self._family[family] is not asked:
+                    return self._get(family, names)
             raise StoreError(f"{self.path}: cannot be read: {error}. Take a copy of it, or build it again.") from error
         return found
 
     def _usable(self) -> None:
+        if self._broken and self._closed:
+            with self._lock:
+                self._again()
         if self._closed:
             raise StoreError(f"{self.path}: this index is closed. Open it again.")
 
     def holders(self, keys: NDArray[np.uint64]) -> Holders:
         """Who has these keys."""
-        keys = np.sort(keys)
-        names = _names(keys, ">u8")
+        order = np.argsort(keys, kind="stable")
+        names = _names(keys[order], ">u8")
         values = self._get("keys", names)
-        if self._read is not None:
+        if self._read is not None and self._inside == get_ident():
             self._read.update(zip(names, values, strict=True))
-        found = [(place, value) for place, value in enumerate(values) if value is not None]
+        found = sorted((place, value) for place, value in zip(order.tolist(), values, strict=True) if value is not None)
         sizes = [len(value) // 4 for _, value in found]
         numbers = np.frombuffer(b"".join([value for _, value in found]), "<u4").astype(np.int64)
         return Holders(np.repeat(np.array([place for place, _ in found], np.int64), sizes), numbers)
@@ -211,20 +259,21 @@ class RocksStore(Store):
         if self.read_only:
             raise StoreError(f"{self.path}: this index is open for reading only.")
         with self._lock:
+            self._again()
             self._usable()
-            if self._broken:
-                self._again()
-            self._read = {}
+            self._read, self._inside = {}, get_ident()
             try:
                 yield
             finally:
                 self._read = None
 
     def _again(self) -> None:
-        """Open once more: after a failed write RocksDB takes no other, and nobody knows what of it is there."""
-        self.close()
-        self._open(False)
-        self._broken = False
+        """Open once more after a failed write: RocksDB takes no other, and nobody knows what of it is there. Where that
+        fails too, as on a full disk, it is tried when somebody asks the next time."""
+        if self._broken:
+            self._let_go()
+            self._open(False)
+            self._broken = False
 
     def commit(self, change: Change) -> None:
         """One batch."""
@@ -248,38 +297,37 @@ class RocksStore(Store):
                 batch.put(number.to_bytes(4, "big"), text, texts)
         for name, number in sorted((_named(id), number) for number, id in enumerate(change.ids, following)):
             batch.put(name, number.to_bytes(4, "little"), ids)
-        for name, numbers in self._lengthened(change, following):
-            batch.put(name, numbers, keys)
+        self._lengthen(change, following, batch, keys)
         removed = len(change.removed)
         counts = following + n, self._documents + n - removed, self._removed + removed
         batch.put(b"counts", _COUNTS.pack(*counts), self._default)
         self._write(batch)
         self._following, self._documents, self._removed = counts
 
-    def _lengthened(self, change: Change, following: int) -> Iterator[tuple[bytes, bytes]]:
-        """The lists of numbers under the keys of added documents, with their numbers."""
+    def _lengthen(self, change: Change, following: int, batch: Any, handle: Any) -> None:
+        """Put the numbers of added documents under their keys."""
         assert self._read is not None
+        read, put = self._read, batch.put
         order = np.argsort(change.keys.values, kind="stable")
         owners = np.repeat(np.arange(following, following + len(change.ids)), np.diff(change.keys.offsets))[order]
         values, starts = np.unique(change.keys.values[order], return_index=True)
         names = _names(values, ">u8")
-        unread = [name for name in names if name not in self._read]
-        self._read.update(zip(unread, self._get("keys", unread), strict=True))
+        unread = [name for name in names if name not in read]
+        read.update(zip(unread, self._get("keys", unread), strict=True))
         flat = owners.astype("<u4").tobytes()
-        edges = [4 * s for s in (*starts.tolist(), len(owners))]
-        for name, (begin, end) in zip(names, pairwise(edges), strict=True):
-            before = self._read[name]
-            numbers = flat[begin:end] if before is None else before + flat[begin:end]
-            yield name, numbers[-4 * MOST :]
+        edges = (4 * np.append(starts, len(owners))).tolist()
+        for name, begin, end in zip(names, edges, edges[1:], strict=False):
+            before = read[name]
+            put(name, flat[begin:end] if before is None else (before + flat[begin:end])[-4 * MOST :], handle)
 
     def _write(self, batch: Any) -> None:
         try:
             self._db.write(batch, self._durable)
         except Exception as error:
             self._broken = True
-            if "No space left" in str(error):
+            if any(reason in str(error) for reason in _NO_ROOM):
                 raise OutputError(
-                    f"{self.path}: the disk is full, and the last change was not acknowledged. Make room, then repeat it."
+                    f"{self.path}: the disk is full; the last change was not acknowledged. Make room, then repeat it."
                 ) from error
             raise OutputError(
                 f"{self.path}: cannot be written: {error}. The last change was not acknowledged."
@@ -293,17 +341,25 @@ class RocksStore(Store):
 
     def rows(self, *, texts: bool = False) -> Iterator[Row]:
         """In the order of their numbers."""
-        self._usable()
-        for some in _batched(self._family["documents"].items()):
-            numbers = [int.from_bytes(name, "big") for name, _ in some]
-            kept = self.texts(np.array(numbers, np.int64)) if texts else [None] * len(numbers)
-            for number, (_, record), text in zip(numbers, some, kept, strict=True):
-                yield Row(number, record, text)
+        with self._lock:
+            self._usable()
+            records = iter(self._family["documents"].items())
+            kept = iter(self._family["texts"].items() if texts else ())
+
+        def joined() -> Iterator[Row]:
+            text = next(kept, None)
+            for name, record in records:
+                while text is not None and text[0] < name:
+                    text = next(kept, None)
+                there = text is not None and text[0] == name
+                yield Row(int.from_bytes(name, "big"), record, text[1] if text is not None and there else None)
+
+        return joined()
 
     def postings(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """In the order of the keys."""
         self._usable()
-        for name, numbers in self._family["keys"].items():
+        for name, numbers in self._family["keys"].items(read_opt=self._in_order):
             yield int.from_bytes(name, "big"), np.frombuffer(numbers, "<u4").astype(np.int64)
 
     def compact(self) -> None:
@@ -323,7 +379,7 @@ class RocksStore(Store):
         alive = np.zeros(self._following, np.bool_)
         for some in _batched(self._family["documents"].keys()):
             alive[np.frombuffer(b"".join(some), ">u4")] = True
-        for some in _batched(self._family["keys"].items()):
+        for some in _batched(self._family["keys"].items(read_opt=self._in_order)):
             numbers = np.frombuffer(b"".join([value for _, value in some]), "<u4")
             there = alive[numbers]
             if there.all():
@@ -365,17 +421,21 @@ class RocksStore(Store):
     def close(self) -> None:
         """Families and handles first: RocksDB's lock stays until all of them are gone."""
         with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            for family in self._family.values():
+            self._broken = False
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for family in (*self._family.values(), self._db):
+            with suppress(Exception):  # a flush that fails, on a full disk: all of it is in the log
                 family.close()
-            self._family, self._handle, self._default = {}, {}, None
-            self._db.close()
-            if self._mark >= 0:
-                os.close(self._mark)
-                self._mark = -1
-            self._forget()
+        self._family, self._handle, self._default, self._db = {}, {}, None, None
+        if self._mark >= 0:
+            os.close(self._mark)
+            self._mark = -1
+        self._forget()
 
     def _forget(self) -> None:
         if self._secondary is not None:
@@ -401,32 +461,41 @@ def _settings(path: Path) -> dict[str, Any]:
 
 def _options(new: bool) -> tuple[Any, dict[str, Any]]:
     """Of the database and its families. They must be given at every opening, or the filters are lost."""
-    from rocksdict import BlockBasedOptions, Cache, DBCompressionType, Options
+    from rocksdict import BlockBasedOptions, Cache, DBCompressionType, MemtableFactory, Options, SliceTransform
 
     cache = Cache(_CACHE)
 
-    def family() -> Any:
+    def family(name: str) -> Any:
         table = BlockBasedOptions()
         table.set_block_cache(cache)
         table.set_format_version(5)
-        table.set_block_size(4096)
+        table.set_block_size(8192)
         table.set_cache_index_and_filter_blocks(False)
-        table.set_bloom_filter(10, False)
         options = Options(raw_mode=True)
+        if name in _HASHED:
+            table.set_bloom_filter(10, False)
         options.set_block_based_table_factory(table)
         options.set_write_buffer_size(_BUFFER)
         options.set_max_write_buffer_number(4)
         options.set_memtable_prefix_bloom_ratio(0.1)
         options.set_memtable_whole_key_filtering(True)
         options.set_compression_type(DBCompressionType.lz4())
+        options.set_bottommost_compression_type(DBCompressionType.zstd())
+        if name in _HASHED:  # a third of the time that RocksDB's sorted table takes for keys in no order
+            options.set_prefix_extractor(SliceTransform.create_fixed_prefix(_HASHED[name]))
+            factory: Any = MemtableFactory.hash_link_list  # its type hint lacks the argument
+            options.set_memtable_factory(factory(_BUCKETS))
         return options
 
-    options = family()
+    options = family("default")
+    options.set_allow_concurrent_memtable_write(False)
     options.create_if_missing(new)
     options.create_missing_column_families(new)
     options.set_max_background_jobs(2)
+    options.set_max_total_wal_size(_LOG)
+    options.set_atomic_flush(True)
     options.set_keep_log_file_num(2)
-    return options, {name: family() for name in _FAMILIES}
+    return options, {name: family(name) for name in _FAMILIES}
 
 
 def _batched(items: Iterable[T]) -> Iterator[list[T]]:

@@ -128,7 +128,7 @@ def blocks(split: Split, *, limit: int, too_long: Callable[[int, int], None]) ->
                     return
                 at = first
                 line = _line_numbers.at(stream, at)
-        whole = _WholeLines(_owned(stream, at, stop), at=at, line=line, limit=limit, too_long=too_long)
+        whole = WholeLines(_owned(stream, at, stop), at=at, line=line, limit=limit, too_long=too_long)
         for number, lines, size in whole:
             if number == 1:
                 if lines == [_BOM]:
@@ -145,7 +145,7 @@ def _without_bom(file: InputFile, line: bytes) -> bytes:
     return line.removeprefix(_BOM)
 
 
-class _WholeLines:
+class WholeLines:
     """Takes what was read apart into lines and joins those that span pieces.
 
     Knows where it is when it is through.

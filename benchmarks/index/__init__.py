@@ -1,0 +1,1 @@
+"""The living index: which engine holds it, and what that costs."""

@@ -1,0 +1,147 @@
+"""neardup index info|export|compact PATH."""
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup.cli.index.place import index_path, opened, shown
+from neardup.cli.options import without_unneeded
+from neardup.errors import UsageError
+
+if TYPE_CHECKING:
+    from neardup.index import Index
+    from neardup.recipe import Recipe
+
+_QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+
+
+@click.command(no_args_is_help=True, short_help="What it is: documents, recipe, how sure, size.")
+@index_path
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def info(path: str, as_json: bool) -> None:
+    """Say what an index is: documents, recipe, how sure its verdicts are, size.
+
+    \b
+    neardup index info seen.ndx
+    neardup index info seen.ndx --json | jq .documents
+    """
+    without_unneeded()
+    with opened(path, read_only=True) as index:
+        facts = _facts(index, path)
+        recipe, keep = index.recipe, index.keep
+    if as_json:
+        json.dump(facts, sys.stdout, indent=1, ensure_ascii=False)
+        sys.stdout.write("\n")
+    else:
+        _show(facts, recipe, keep)
+
+
+def _facts(index: "Index", path: str) -> dict[str, Any]:
+    from neardup.index.store import FORMAT
+
+    recipe = index.recipe
+    found = {**index.info(), "path": shown(path), "format": FORMAT}
+    if recipe.thresholded:
+        error = recipe.sketcher.error(recipe.verify.threshold)
+        if found["judged_by"] == "estimate" and not math.isnan(error):
+            found["error_at_threshold"] = error
+        if recipe.filter is not None:
+            found["found_at_threshold"] = recipe.filter.probability(recipe.verify.threshold)
+    return found
+
+
+def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from neardup.cli.show import in_bytes, named
+
+    console = Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=160)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("index", facts["path"])
+    table.add_row("documents", f"{facts['documents']:,}")
+    table.add_row("recipe", named(recipe).removeprefix("recipe "))
+    table.add_row("judged by", judged_by(recipe, keep))
+    if "found_at_threshold" in facts:
+        table.add_row(
+            "looked at", f"{facts['found_at_threshold']:.1%} of the pairs at the threshold; of more similar ones, more"
+        )
+    table.add_row("kept", "sketches and texts" if keep == "text" else "sketches; no text")
+    size = in_bytes(facts["bytes"])
+    if facts["bytes_per_document"] is not None:
+        size += f", {facts['bytes_per_document']:,.0f} bytes a document"
+    table.add_row("on disk", size)
+    if facts.get("removed_since_compaction"):
+        table.add_row("removed", f"{facts['removed_since_compaction']:,} since it was compacted")
+    table.add_row("engine", f"{facts['engine']}, format {facts['format']}")
+    with console.capture() as captured:
+        console.print(table)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def judged_by(recipe: "Recipe", keep: str) -> str:
+    """What makes a near-duplicate here, and how sure that is."""
+    from neardup.cli.show import judged
+
+    unmeasured = recipe.verify.method == "exact" and keep != "text"
+    how = recipe.changed(verify_method="sketch", verify_same_site=0.0) if unmeasured else recipe
+    told = judged(how)
+    error = recipe.sketcher.error(recipe.verify.threshold) if how.verify.method == "sketch" else math.nan
+    if how.thresholded and not math.isnan(error):
+        told += f", ± {error:.3f} at the threshold (standard error)"
+    return told + ("; measuring exactly needs texts, which are not kept" if unmeasured else "")
+
+
+@click.command(no_args_is_help=True, short_help="Write all of it to a Parquet file.")
+@index_path
+@click.option(
+    "-o", "--output", "out", required=True, type=click.Path(path_type=Path), help="A Parquet file for all of it."
+)
+@click.option("--overwrite", is_flag=True, help="Write over a file that is there.")
+@_QUIET
+def export(path: str, out: Path, overwrite: bool, quiet: bool) -> None:
+    """Write an index to one Parquet file: id, url, tokens, record, keys, text.
+
+    It can be added to another index of the same recipe, also on another engine. Another process may write to the
+    index meanwhile.
+
+    \b
+    neardup index export seen.ndx -o seen.parquet
+    neardup index add postgresql://crawl@db/pages --export seen.parquet
+    """
+    without_unneeded()
+    from neardup.cli.index.tally import many
+    from neardup.cli.show import Talk
+
+    if out.exists() and not overwrite:
+        raise UsageError(f"{out} is there already; choose another name, or give --overwrite.")
+    with opened(path, read_only=True) as index:
+        number = index.export(out)
+    Talk(quiet=quiet).say(f"{many(number, 'document')} in {out}")
+
+
+@click.command(no_args_is_help=True, short_help="Give back the space of removed documents.")
+@index_path
+@_QUIET
+def compact(path: str, quiet: bool) -> None:
+    """Drop what removed and replaced documents left behind, and give the space back.
+
+    \b
+    neardup index compact seen.ndx
+    neardup index compact 'postgresql://crawl@db/pages?index=news'
+    """
+    without_unneeded()
+    from neardup.cli.show import Talk, in_bytes
+
+    with opened(path) as index:
+        before = index.info()["bytes"]
+        index.compact()
+        after = index.info()["bytes"]
+    Talk(quiet=quiet).say(f"{shown(path)}: {in_bytes(before)} before, {in_bytes(after)} after")

@@ -1,0 +1,84 @@
+"""neardup index add PATH [FILES|-]…."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neardup.cli.index.inputs import Counted, document_options, documents, files_argument, places
+from neardup.cli.index.place import index_path, opened, shown
+from neardup.cli.options import without_unneeded
+from neardup.errors import UsageError
+
+
+@click.command(no_args_is_help=True)
+@index_path
+@files_argument
+@click.option("--update", is_flag=True, help="Replace documents whose id is there with another text.")
+@click.option(
+    "--run",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Add the kept documents of a finished `neardup dedup` of the same recipe; no text is read.",
+)
+@click.option(
+    "--export",
+    "exported",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Add what `neardup index export` wrote of an index of the same recipe.",
+)
+@document_options
+def add(path: str, files: tuple[str, ...], **given: Any) -> None:
+    """Store documents, whatever they are similar to.
+
+    FILES: whatever `neardup dedup` reads; JSONL on standard input if there are none. Each batch of up to 1,000 is on
+    disk before the next one is read. A document that is there with the same text is passed over, so after an
+    interruption the same command goes on; another text under its id is an error, or replaced with --update.
+
+    \b
+    neardup index add seen.ndx archive/*.parquet
+    neardup index add seen.ndx --run clean
+    """
+    without_unneeded()
+    from neardup.cli.index.tally import Tally, many
+    from neardup.cli.show import Talk
+
+    talk = Talk(quiet=given["quiet"])
+    counted, tally = Counted.of(given), Tally()
+    if given["update"] and (given["run"] or given["exported"]):
+        raise UsageError("--update is for documents; of a run or an export only what is not there is added.")
+    named = places(files, talk) if files or not (given["run"] or given["exported"]) else ()
+    with opened(path) as index, talk:
+        tally.starts(talk)
+        before = len(index)
+        if given["run"]:
+            index.add_run(given["run"])
+        if given["exported"]:
+            index.add_export(given["exported"])
+        replaced = 0
+        for batch in documents(named, given, counted, talk) if named else ():
+            tally.counts["documents"] += len(batch)
+            if given["update"]:
+                replaced += sum(index.update_many(batch))
+                continue
+            try:
+                index.add_many(batch)
+            except UsageError as error:
+                stored = many(len(index) - before, "document")
+                raise UsageError(
+                    f"{error} Here: --update. Of this input {stored} are stored; the same command goes on."
+                ) from error
+        counted.settle()
+        now = len(index)
+    parts = [f"{many(now - before, 'document')} added"]
+    if named:
+        parts.append(f"{replaced:,} replaced" if given["update"] else _there(tally.counts["documents"] - now + before))
+    if counted.skipped:
+        parts.append(f"{counted.skipped:,} that cannot be read, left out")
+    rate = f" · {tally.rate}" if named else ""
+    talk.say(f"{', '.join(parts)}; {shown(path)} has {many(now, 'document')}{rate}")
+
+
+def _there(number: int) -> str:
+    return f"{number:,} {'was' if number == 1 else 'were'} there already"

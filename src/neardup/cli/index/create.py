@@ -1,0 +1,140 @@
+"""neardup index create PATH."""
+
+import shutil
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup.cli.index.place import SHARED, index_path, is_there, refuse_files, shown
+from neardup.cli.options import Decorator, recipe_of, without_unneeded
+from neardup.errors import NeardupError, StoreError
+
+if TYPE_CHECKING:
+    from neardup.recipe import Recipe
+
+_RECIPE: tuple[Decorator, ...] = (
+    click.option(
+        "--recipe",
+        metavar="NAME",
+        help="A published system (see `neardup recipes`) or a TOML file.  [default: stream, or the run's]",
+    ),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="PART.KEY=VALUE",
+        help="Change a setting of the recipe, such as sketch.sampled=384; may be repeated.",
+    ),
+    click.option(
+        "-t",
+        "--threshold",
+        type=float,
+        help="Resemblance from which on a document is a near-duplicate.  [default: the recipe's, 0.8]",
+    ),
+    click.option(
+        "--verify",
+        type=click.Choice(["exact", "sketch", "none"]),
+        help="How candidates are checked; exact needs --keep text.  [default: the recipe's]",
+    ),
+    click.option(
+        "--tokens",
+        type=click.Choice(["words", "chars", "lines"]),
+        help="What a document is a sequence of.  [default: words]",
+    ),
+    click.option("-w", "--width", type=int, help="Tokens in a shingle.  [default: 5]"),
+    click.option("--repeats/--no-repeats", default=None, help="Count a shingle as often as it occurs."),
+    click.option(
+        "--extract",
+        type=click.Choice(["all", "main", "web"]),
+        help="Of HTML pages: all visible text, the main content, or web terms with images.  [default: the recipe's]",
+    ),
+    click.option("--seed", type=int, help="Of the permutations.  [default: 1]"),
+)
+_CHANGING = ("threshold", "verify", "tokens", "width", "repeats", "extract", "seed")
+
+
+def _recipe_options(command: Any) -> Any:
+    return reduce(lambda c, option: option(c), reversed(_RECIPE), command)
+
+
+@click.command(no_args_is_help=True, short_help="Make an index, empty or of a finished run.")
+@index_path
+@_recipe_options
+@click.option(
+    "--keep",
+    type=click.Choice(["sketch", "text"]),
+    default="sketch",
+    show_default=True,
+    help="text: store the texts too, so that a recipe that measures exactly can.",
+)
+@click.option(
+    "--run",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Begin with the kept documents of a finished `neardup dedup`; no text is read.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+def create(path: str, **given: Any) -> None:
+    """Make an index: an empty one, or one with the kept documents of a finished run.
+
+    How documents are compared is chosen here, once.
+
+    \b
+    neardup index create seen.ndx --threshold 0.9
+    neardup index create seen.ndx --run clean
+    """
+    without_unneeded()
+    from neardup.cli.index.tally import many
+    from neardup.cli.show import Talk
+    from neardup.index import Index
+    from neardup.result import Result
+
+    talk = Talk(quiet=given["quiet"])
+    refuse_files(path)
+    if is_there(path):
+        raise StoreError(
+            f"{shown(path)}: there is an index already. Add to it with: neardup index add {shown(path)} FILES"
+        )
+    with talk:
+        result = None if given["run"] is None else Result.open(given["run"])
+        recipe = _recipe(given, None if result is None else result.recipe)
+        with Index.open(path, recipe, keep=given["keep"]) as index:
+            try:
+                added = 0 if result is None else index.add_run(result)
+            except NeardupError:  # what was asked for cannot be made, and an empty one is not what was asked for
+                if not len(index):
+                    index.close()
+                    _take_back(path)
+                raise
+    talk.say(f"{shown(path)}: {many(added, 'document')}. {_about(recipe, given['keep'])}")
+
+
+def _take_back(path: str) -> None:
+    if not path.startswith(SHARED):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _recipe(given: dict[str, Any], of_run: "Recipe | None") -> "Recipe":
+    """What the options say; `stream` for the threshold, or the run's, where none is named."""
+    from neardup.recipe import Recipe
+    from neardup.recipes import stream_recipe
+
+    wanted = {**given, "recall": None, "permutations": None}
+    if given["recipe"] is None and of_run is not None:
+        wanted["recipe"] = of_run
+    elif given["recipe"] in (None, "stream"):
+        wanted["recipe"] = "stream"
+        if given["threshold"] is not None:  # first, so that --set may change what the threshold asks for
+            wanted |= {"recipe": stream_recipe(given["threshold"]), "threshold": None}
+    found = recipe_of(wanted)
+    assert isinstance(found, Recipe)
+    return found
+
+
+def _about(recipe: "Recipe", keep: str) -> str:
+    from neardup.cli.index.about import judged_by
+    from neardup.cli.show import named
+
+    return f"{judged_by(recipe, keep)} · {named(recipe)}"

@@ -1,0 +1,244 @@
+"""Where documents for an index come from: every format that `dedup` reads, and lines on standard input."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup.cli.options import Decorator
+from neardup.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from neardup.cli.index.lines import LineReading
+    from neardup.cli.show import Talk
+    from neardup.index import Document
+    from neardup.sources import Documents, InputFile, Problems, Split
+
+Waiting = Callable[[], AbstractContextManager[None]]
+
+files_argument = click.argument("files", nargs=-1, metavar="[FILES|-]...")
+
+_FIELDS: tuple[Decorator, ...] = (
+    click.option("--text-field", metavar="NAME", help="Column with the text.  [default: guessed]"),
+    click.option(
+        "--id-field",
+        metavar="NAME",
+        help="Column with the id; none, or where there is none: the text's SHA-256.  [default: guessed]",
+    ),
+    click.option("--url-field", metavar="NAME", help="Column with the URL.  [default: guessed]"),
+    click.option("--html/--no-html", default=None, help="The text column holds HTML.  [default: guessed]"),
+)
+_QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+_LONGEST = click.option(
+    "--max-document-bytes", default=64 << 20, show_default=True, help="Longer documents are errors."
+)
+
+
+def document_options(command: Any) -> Any:
+    """How files of any format are read."""
+    formats = click.option(
+        "--format",
+        "format_",
+        metavar="NAME",
+        help="Of the input: parquet, jsonl, csv, lines, text, html, warc.  [default: by the file's name, else jsonl]",
+    )
+    errors = click.option(
+        "--on-error",
+        type=click.Choice(["stop", "skip"]),
+        default="stop",
+        show_default=True,
+        help="What to do with what cannot be read.",
+    )
+    return _all(command, *_FIELDS, formats, errors, _LONGEST, _QUIET)
+
+
+def line_options(command: Any) -> Any:
+    """How lines are read."""
+    formats = click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["jsonl", "lines"]),
+        help="jsonl: a line is an object; lines: a line is a text.  [default: jsonl]",
+    )
+    errors = click.option(
+        "--on-error",
+        type=click.Choice(["stop", "skip", "pass"]),
+        default="stop",
+        show_default=True,
+        help="What to do with lines that cannot be read: stop, leave them out, or pass them on untouched.",
+    )
+    return _all(command, *_FIELDS, formats, errors, _LONGEST, _QUIET)
+
+
+def _all(command: Any, *options: Decorator) -> Any:
+    return reduce(lambda c, option: option(c), reversed(options), command)
+
+
+@dataclass
+class Counted:
+    """What could not be read: reported at once, or counted."""
+
+    problems: "Problems"
+    skipped: int = 0
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> "Counted":
+        """By --on-error."""
+        from neardup.sources import Problems
+
+        return cls(Problems("stop" if given["on_error"] == "stop" else "skip", given["max_document_bytes"]))
+
+    def settle(self) -> None:
+        """A stream has no end, and a list of its problems must have one."""
+        self.skipped += len(self.problems.found)
+        self.problems.found.clear()
+
+
+def line_reading(given: dict[str, Any]) -> "LineReading":
+    """How lines are read, by the options."""
+    from neardup.cli.index.lines import LineReading
+
+    if given["format_"] not in (None, "jsonl", "lines"):
+        raise UsageError(
+            f"-: standard input is read line by line, and {given['format_']} has no lines. Name files, or give a "
+            "document a line (--format jsonl, --format lines)."
+        )
+    held = 1 << 62 if given["on_error"] == "pass" else given["max_document_bytes"]
+    names = ("text_field", "id_field", "url_field", "html")
+    return LineReading(given["format_"] or "jsonl", **{name: given[name] for name in names}, limit=held)
+
+
+def places(files: tuple[str, ...], talk: "Talk") -> tuple[str, ...]:
+    """What was named; standard input where nothing was. An index is no input."""
+    import sys
+
+    from neardup.index import rocks
+
+    for name in files:
+        if "://" not in name and rocks.exists(Path(name)):
+            raise UsageError(
+                f"{name}: is an index, and documents are asked for. To add one index to another: neardup index export "
+                f"{name} -o FILE, then neardup index add INDEX --export FILE."
+            )
+    if len(files) > 1 and "-" in files:
+        raise UsageError("-: standard input, or files; not both at once.")
+    if files in ((), ("-",)):
+        if sys.stdin.isatty():
+            talk.say("Reading standard input, a document a line; Ctrl-D ends it.")
+        return ("-",)
+    return files
+
+
+def found_files(files: tuple[str, ...], format: str | None, talk: "Talk") -> tuple["InputFile", ...]:
+    """The input files that were named."""
+    from neardup.sources import discover
+    from neardup.sources.discover import EARLIER
+
+    found = discover(files, format=format)
+    unknown = {suffix: n for suffix, n in found.passed_over.items() if suffix != EARLIER}
+    if unknown:
+        kinds = ", ".join(f"{n:,} {suffix or 'without an ending'}" for suffix, n in unknown.items())
+        talk.say(f"Passed over files that are of no known format: {kinds}.")
+    return found.files
+
+
+def documents(
+    files: tuple[str, ...], given: dict[str, Any], counted: Counted, talk: "Talk", waiting: Waiting = nullcontext
+) -> Iterator[list["Document"]]:
+    """Batches of documents of what was named."""
+    if files == ("-",):
+        from neardup.cli.index.lines import live_lines
+
+        for batch in live_lines(line_reading(given), counted.problems, talk.say, waiting):
+            yield [line.document for line in batch if line.document is not None]
+            counted.settle()
+        return
+    yield from _of_files(found_files(files, given["format_"], talk), given, counted, talk)
+
+
+def _of_files(
+    files: Iterable["InputFile"], given: dict[str, Any], counted: Counted, talk: "Talk"
+) -> Iterator[list["Document"]]:
+    from neardup.cli.index.lines import AT_ONCE
+    from neardup.sources import format_of
+
+    chosen = [_with_fields(file, given, talk) for file in files]
+    splits = [split for file in chosen for split in format_of(file).splits(file)]
+    batch: list[Document] = []
+    talk.begin("sketch", sum(split.size for split in splits))
+    for split in splits:
+        read = format_of(split.file).read(split, counted.problems)
+        while True:
+            try:
+                some = next(read, None)
+                made = [] if some is None else _documents(split, some, counted.problems)
+            except InputError:  # what came before it counts
+                if batch:
+                    yield batch
+                raise
+            if some is None:
+                break
+            for document in made:
+                batch.append(document)
+                if len(batch) >= AT_ONCE:
+                    yield batch
+                    batch = []
+            if batch:
+                yield batch
+                batch = []
+            counted.settle()
+            talk.advance(min(split.size, some.text.nbytes), len(some), some.text.nbytes)
+    talk.end()
+
+
+def _with_fields(file: "InputFile", given: dict[str, Any], talk: "Talk") -> "InputFile":
+    from neardup.cli.index.lines import by_content
+    from neardup.sources import choose
+
+    fields, sentences = choose(file, text=given["text_field"], id=given["id_field"], url=given["url_field"])
+    for sentence in sentences:
+        talk.say(by_content(sentence))
+    return file.with_fields(fields if given["html"] is None else replace(fields, html=given["html"]))
+
+
+def _documents(split: "Split", found: "Documents", problems: "Problems") -> list["Document"]:
+    """Without those that are too long, or no text."""
+    from neardup.cli.index.lines import named_by
+    from neardup.index import Document
+    from neardup.text.extract import decoded
+
+    n, fields = len(found), split.file.fields
+    ids = [None] * n if found.id is None else found.id.to_pylist()
+    urls = [None] * n if fields.url is None else found.columns[fields.url].to_pylist()
+    charsets = found.charset or [None] * n
+    made: list[Document] = []
+    for i, text in enumerate(found.text.to_pylist()):
+        stored = text.encode() if isinstance(text, str) else text or b""
+        place = str(ids[i]) if split.file.members else split.file.name
+        position = None if split.file.members else int(found.positions[i])
+        if len(stored) > problems.max_document_bytes:
+            limit = f"{len(stored):,} bytes, more than {problems.max_document_bytes:,}"
+            problems.report(place, position, "too long", limit, "Raise --max-document-bytes")
+            continue
+        id = named_by(stored) if ids[i] is None else str(ids[i])
+        url = None if urls[i] is None else str(urls[i])
+        if fields.html if found.html is None else found.html[i]:
+            page = stored if charsets[i] is None else decoded(stored, charset=charsets[i])
+            made.append(Document(id, None, page, url))
+        elif _is_text(stored):
+            made.append(Document(id, stored, None, url))
+        else:
+            problems.report(place, position, "not UTF-8", f"{len(stored):,} bytes of text", "Convert it to UTF-8")
+    return made
+
+
+def _is_text(stored: bytes) -> bool:
+    try:
+        stored.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

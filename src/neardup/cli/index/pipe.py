@@ -1,0 +1,100 @@
+"""One end of a pipe: bytes that are gone when they are written, and signals that wait for the end of a batch."""
+
+import os
+import signal
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from neardup.atomic import write_error
+
+BROKEN_PIPE = 128 + signal.SIGPIPE
+"""The exit code of a program that nobody listens to any more."""
+
+
+class Output:
+    """Standard output. What is written has left this process; where it is a file, it is on disk."""
+
+    def __init__(self) -> None:
+        self._descriptor = sys.stdout.fileno()
+        self._is_file = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
+        self._fresh = True
+
+    def write(self, data: bytes) -> None:
+        """All of it, or an error."""
+        if not data:
+            return
+        if self._fresh and self._is_file and _ends_in_a_line(self._descriptor):
+            data = b"\n" + data  # a kill in the middle of writing left half a line: nothing may be glued to it
+        self._fresh = False
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+            if self._is_file:
+                os.fsync(self._descriptor)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise write_error(Path("standard output"), error) from error
+
+
+def _ends_in_a_line(descriptor: int) -> bool:
+    with suppress(OSError):
+        size = os.fstat(descriptor).st_size
+        again = os.open(f"/dev/fd/{descriptor}", os.O_RDONLY)  # a shell opens it for writing alone
+        try:
+            return size > 0 and os.pread(again, 1, size - 1) != b"\n"
+        finally:
+            os.close(again)
+    return False
+
+
+@contextmanager
+def quiet_when_nobody_listens() -> Iterator[None]:
+    """`| head` is no error: end without a word, with the exit code that other filters have."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise SystemExit(BROKEN_PIPE) from None
+
+
+class Interruptible:
+    """SIGINT and SIGTERM end the work when the batch at hand is done; at once while waiting, or when sent twice."""
+
+    def __init__(self) -> None:
+        self.received = 0
+        self._waiting = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> "Interruptible":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._receive)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        again = bool(self.received)
+        self.received = number
+        if again or self._waiting:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """While nothing is being done."""
+        self._waiting = True
+        try:
+            if self.received:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._waiting = False

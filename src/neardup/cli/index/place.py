@@ -1,0 +1,49 @@
+"""Where an index is, and how it is called in print."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup.errors import UsageError
+
+if TYPE_CHECKING:
+    from neardup.index import Index
+
+SHARED = ("postgresql://", "postgres://")
+
+index_path = click.argument("path", metavar="PATH")
+
+
+def is_there(path: str) -> bool:
+    """Whether there is an index."""
+    if path.startswith(SHARED):
+        from neardup.index import postgres
+
+        return postgres.exists(path)
+    from neardup.index import rocks
+
+    return rocks.exists(Path(path))
+
+
+def opened(path: str, **how: Any) -> "Index":
+    """An index that is there, or a new one with create=True."""
+    from neardup.index import Index
+
+    refuse_files(path)
+    return Index.open(path, **{"create": False, **how})
+
+
+def refuse_files(path: str) -> None:
+    """Somebody forgot to name the index, or named it last."""
+    if not path.startswith(SHARED) and Path(path).is_file():
+        raise UsageError(f"{path}: is a file, and PATH is an index: a folder, or postgresql://…")
+
+
+def shown(path: str) -> str:
+    """Without a password."""
+    if not path.startswith(SHARED):
+        return path
+    from neardup.index.connections import Address
+
+    return Address.parse(path).shown

@@ -1,0 +1,188 @@
+"""neardup serve INDEX."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup.cli.options import without_unneeded
+from neardup.errors import UsageError
+
+if TYPE_CHECKING:
+    from neardup.index import Index
+    from neardup.service import Settings
+
+_MB = 1 << 20
+
+
+@click.command(no_args_is_help=True)
+@click.argument("index", metavar="INDEX")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a token.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="To listen on; 0: a free one."
+)
+@click.option(
+    "--recipe", metavar="NAME", help="Of a new index: see `neardup recipes`, or a TOML file.  [default: stream]"
+)
+@click.option(
+    "--keep",
+    type=click.Choice(["sketch", "text"]),
+    help="What a new index keeps of documents; with texts, recipes that measure exactly can.  [default: sketch]",
+)
+@click.option("--create/--no-create", default=True, show_default=True, help="Make the index where there is none.")
+@click.option("--read-only", is_flag=True, help="Answer questions and write nothing; another process may write.")
+@click.option(
+    "--read-token-file",
+    type=click.Path(path_type=Path),
+    help="File with the token that readers need.  [default: NEARDUP_READ_TOKEN]",
+)
+@click.option(
+    "--write-token-file",
+    type=click.Path(path_type=Path),
+    help="File with the token that writers need; it also reads.  [default: NEARDUP_WRITE_TOKEN]",
+)
+@click.option("--max-body", type=click.IntRange(1), default=16 * _MB, show_default=True, help="Bytes of a request.")
+@click.option(
+    "--max-line", type=click.IntRange(1), default=16 * _MB, show_default=True, help="Bytes of a line of a stream."
+)
+@click.option(
+    "--max-document", type=click.IntRange(1), default=16 * _MB, show_default=True, help="Bytes of a document's content."
+)
+@click.option(
+    "--max-documents",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Documents in a request that is no stream.",
+)
+@click.option(
+    "--max-held",
+    type=click.IntRange(1),
+    default=256 * _MB,
+    show_default=True,
+    help="Bytes of all requests together that wait for an answer.",
+)
+@click.option(
+    "--concurrency", type=click.IntRange(1), default=512, show_default=True, help="Requests at the same time."
+)
+@click.option("--streams", type=click.IntRange(1), default=16, show_default=True, help="Streams at the same time.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Seconds to send a request and be answered.",
+)
+@click.option(
+    "--idle-timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Seconds a stream may wait for its client.",
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(0),
+    default=30.0,
+    show_default=True,
+    help="Seconds that requests in flight get when it is stopped.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["json", "text", "none"]),
+    default="json",
+    show_default=True,
+    help="Of the line per request on stderr.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the log.")
+def command(index: str, **given: Any) -> None:
+    """Serve an index over HTTP: check documents as they arrive, add, compare, group.
+
+    INDEX is a folder (made where there is none), or postgresql://… for several machines.
+
+    The address is printed when the service can be asked; its /docs describes everything. SIGTERM or Ctrl-C stop it:
+    requests in flight are answered, and what was acknowledged is on disk.
+
+    Tokens come from files or the environment, never from the command line, where everybody could read them.
+    """
+    without_unneeded()
+    from neardup.index import Index
+    from neardup.service import Log, address_of, listen, require, serve
+
+    require()
+    settings = _settings(given)
+    with listen(given["host"], given["port"], settings) as listening:
+        opened = Index.open(
+            index,
+            given["recipe"],
+            keep=given["keep"],
+            create=given["create"] and not given["read_only"],
+            read_only=given["read_only"],
+        )
+        with opened:
+            opened.check("the kernels are compiled or loaded before anybody waits for them")
+            address = address_of(listening)
+            log = Log(given["log_format"])
+
+            def ready() -> None:
+                if not given["quiet"]:
+                    click.echo(_welcome(opened, address, settings), err=True)
+                click.echo(address)
+
+            try:
+                serve(opened, listening, settings, log, grace=given["grace"], ready=ready)
+            finally:
+                log.close()
+    if not given["quiet"]:
+        click.echo("Stopped.", err=True)
+
+
+def _settings(given: dict[str, Any]) -> "Settings":
+    from neardup.service import Limits, Settings
+
+    limits = Limits(
+        body=given["max_body"],
+        line=given["max_line"],
+        document=given["max_document"],
+        documents=given["max_documents"],
+        held=max(given["max_held"], given["max_body"]),
+        seconds=given["timeout"],
+        idle=given["idle_timeout"],
+        concurrency=given["concurrency"],
+        streams=given["streams"],
+    )
+    return Settings(limits, _token(given, "read"), _token(given, "write"), given["read_only"])
+
+
+def _token(given: dict[str, Any], kind: str) -> str | None:
+    path: Path | None = given[f"{kind}_token_file"]
+    name = f"NEARDUP_{kind.upper()}_TOKEN"
+    if path is None:
+        token = os.environ.get(name)
+        if token == "":
+            raise UsageError(f"{name} is set and empty. Give it a token, or unset it.")
+        return token
+    if name in os.environ:
+        raise UsageError(f"--{kind}-token-file and {name} are both given; leave one of them away.")
+    try:
+        token = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"--{kind}-token-file {path}: cannot be read ({why}).") from error
+    if not token:
+        raise UsageError(f"--{kind}-token-file {path}: is empty. Make a token with: openssl rand -hex 32")
+    return token
+
+
+def _welcome(index: "Index", address: str, settings: "Settings") -> str:
+    facts = index.info()
+    token = ' -H "Authorization: Bearer $TOKEN"' if settings.guarded else ""
+    engine = facts.get("engine", "")
+    return (
+        f"{len(index):,} documents, recipe {facts['recipe']}{f', {engine}' if engine else ''}"
+        f"{', read-only' if settings.read_only else ''}. Ctrl-C stops it. Everything: {address}/docs\n"
+        f"Try: curl {shlex.quote(address + '/v1/check')}{token} -H 'Content-Type: application/json' "
+        '-d \'{"text": "a rose is a rose"}\''
+    )

@@ -1,0 +1,440 @@
+"""Ask a running service (`neardup serve`) as one asks an index.
+
+    client = neardup.Client("http://127.0.0.1:8080", token=…)
+    verdict = client.check_and_add("https://example.org/", "the text of the page …")
+    for verdict in client.check_and_add_many(documents): …
+
+Threads may share a client. Single calls reuse connections. Streams send from a thread of their own while answers are
+taken, and nothing piles up in between: a service does not read on while its answers are not taken.
+
+A call is repeated only where that changes nothing: what reads, when the connection breaks; and anything, when it was
+refused before it began (no connection, or the service said that it is busy).
+"""
+
+import json
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from types import TracebackType
+from typing import Any, NoReturn, TypeVar
+from urllib.parse import quote, urlsplit
+
+from neardup.errors import InputError, NeardupError, OutputError, StoreError, UsageError
+from neardup.index.answers import Document, Match, Stored, Verdict
+
+Text = str | bytes | None
+Found = TypeVar("Found")
+OnError = Callable[[int, NeardupError], None]
+
+RETRIES = 3
+"""Times that a call is repeated, where that is safe."""
+
+LONGEST_WAIT = 10.0
+"""Seconds between two attempts, whatever a service asks for."""
+
+_IDLE = 60.0
+"""Seconds after which a connection is not used again: the service closes them after 75."""
+
+_NOT_BEGUN = ("/docs#busy", "/docs#stopping")
+"""Problems of requests that the service did nothing for."""
+
+
+class Client:
+    """A service at `address`, such as http://127.0.0.1:8080.
+
+    token: the read or the write token, where the service has any.
+    timeout: seconds to wait for an answer, and for a service to take or send anything.
+    """
+
+    def __init__(self, address: str, *, token: str | None = None, timeout: float = 60.0) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+            raise UsageError(f"address = {address!r}: give it as http://HOST:PORT.")
+        self.address = address.rstrip("/")
+        self._secure, self._host, self._prefix = parts.scheme == "https", parts.hostname, parts.path.rstrip("/")
+        self._port = parts.port or (443 if self._secure else 80)
+        self._timeout = timeout
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._idle: list[tuple[float, HTTPConnection]] = []
+        self._lock = threading.Lock()
+        self._context = ssl.create_default_context() if self._secure else None
+
+    # One document at a time.
+
+    def check(self, text: Text = None, *, html: Text = None, url: str | None = None, id: str = "") -> Verdict:
+        """Is it similar to a stored one? Nothing is stored."""
+        return _verdict(self._post("check", _document(id, text, html, url), safe=True))
+
+    def check_and_add(self, id: str, text: Text = None, *, html: Text = None, url: str | None = None) -> Verdict:
+        """Store it if it is similar to none, in one step."""
+        return _verdict(self._post("check-and-add", _document(id, text, html, url)))
+
+    def add(self, id: str, text: Text = None, *, html: Text = None, url: str | None = None) -> bool:
+        """Store a document, whatever it is similar to. False: it is there already."""
+        return bool(self._post("add", _document(id, text, html, url))["added"])
+
+    def update(self, id: str, text: Text = None, *, html: Text = None, url: str | None = None) -> bool:
+        """Store a document in the place of the one with this id. True: there was one."""
+        return bool(self._post("update", _document(id, text, html, url))["replaced"])
+
+    def remove(self, id: str) -> bool:
+        """Forget a document. False: there is none."""
+        return bool(self._post("remove", {"id": id})["removed"])
+
+    def get(self, id: str) -> Stored | None:
+        """What is stored of a document."""
+        status, found = self._ask("GET", f"/v1/documents/{quote(id, safe='')}", None, safe=True)
+        if status == 404 and found.get("type") == "/docs#no-document":
+            return None
+        if status != 200:
+            _refuse(found)
+        return Stored(found["id"], found["tokens"], found.get("url"), found.get("text"))
+
+    def similar(self, text: Text = None, *, html: Text = None, url: str | None = None, most: int = 10) -> list[Match]:
+        """All stored documents that it is similar to, the most similar first."""
+        asked = {**_document("", text, html, url), "most": most}
+        del asked["id"]
+        return [_match(match) for match in self._post("similar", asked, safe=True)["matches"]]
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and self.get(id) is not None
+
+    def __len__(self) -> int:
+        return int(self.info()["documents"])
+
+    # Documents at hand, and the service itself.
+
+    def compare(
+        self,
+        first: Text = None,
+        second: Text = None,
+        *,
+        first_html: Text = None,
+        second_html: Text = None,
+        recipe: str | None = None,
+        systems: bool = False,
+    ) -> dict[str, Any]:
+        """Exactly how similar two documents are: resemblance, containment both ways, whether they are identical; with
+        `systems`, also what every published system says of them."""
+        sides = [_content(*side) for side in ((first, first_html), (second, second_html))]
+        asked = {"first": sides[0], "second": sides[1], "systems": systems, "recipe": recipe}
+        return self._post("compare", {k: v for k, v in asked.items() if v is not None}, safe=True)
+
+    def group(self, results: Iterable[Document | Mapping[str, Any]], *, threshold: float = 0.8) -> list[dict[str, Any]]:
+        """The near-duplicates in a ranked list, the best first: a group each with id, rank and the others in it."""
+        asked = {"results": [_sent(result) for result in results], "threshold": threshold}
+        groups: list[dict[str, Any]] = self._post("group", asked, safe=True)["groups"]
+        return groups
+
+    def sketch(self, documents: Iterable[Document | Mapping[str, Any]]) -> dict[str, Any]:
+        """What the index would keep of documents: recipe and sketches."""
+        return self._post("sketch", {"documents": [_sent(document) for document in documents]}, safe=True)
+
+    def info(self) -> dict[str, Any]:
+        """About the index: documents, recipe, engine."""
+        return self._done(*self._ask("GET", "/v1/index", None, safe=True))
+
+    # Streams: documents in, answers out, in order, as they come.
+
+    def check_many(
+        self, documents: Iterable[Document | Mapping[str, Any]], *, on_error: OnError | None = None
+    ) -> Iterator[Verdict]:
+        """Verdicts in the order of the documents, which are taken from a thread of their own.
+
+        A document that the service refuses raises its error; with `on_error` that is called with the document's number
+        (from 0) and the error, and the stream goes on without a verdict for it.
+        """
+        return self._stream("check", map(_sent, documents), _verdict, on_error)
+
+    def check_and_add_many(
+        self, documents: Iterable[Document | Mapping[str, Any]], *, on_error: OnError | None = None
+    ) -> Iterator[Verdict]:
+        """The same, and new documents are stored: a verdict comes when its document is on disk."""
+        return self._stream("check-and-add", map(_sent, documents), _verdict, on_error)
+
+    def add_many(
+        self, documents: Iterable[Document | Mapping[str, Any]], *, on_error: OnError | None = None
+    ) -> Iterator[bool]:
+        """Whether each was added; see `add` and `check_many`."""
+        return self._stream("add", map(_sent, documents), lambda line: bool(line["added"]), on_error)
+
+    def update_many(
+        self, documents: Iterable[Document | Mapping[str, Any]], *, on_error: OnError | None = None
+    ) -> Iterator[bool]:
+        """Whether each replaced another; see `update` and `check_many`."""
+        return self._stream("update", map(_sent, documents), lambda line: bool(line["replaced"]), on_error)
+
+    def remove_many(self, ids: Iterable[str], *, on_error: OnError | None = None) -> Iterator[bool]:
+        """Whether each was there; see `check_many`."""
+        return self._stream("remove", ({"id": id} for id in ids), lambda line: bool(line["removed"]), on_error)
+
+    def close(self) -> None:
+        """Close idle connections. The client can still be used."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, connection in idle:
+            connection.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<neardup.Client {self.address}>"
+
+    # Requests.
+
+    def _post(self, what: str, asked: dict[str, Any], *, safe: bool = False) -> dict[str, Any]:
+        return self._done(*self._ask("POST", f"/v1/{what}", asked, safe=safe))
+
+    def _done(self, status: int, found: dict[str, Any]) -> dict[str, Any]:
+        if status != 200:
+            _refuse(found)
+        return found
+
+    def _ask(self, method: str, path: str, asked: dict[str, Any] | None, *, safe: bool) -> tuple[int, dict[str, Any]]:
+        """Status and answer; once more where that is safe."""
+        body = None if asked is None else _encoded(asked)
+        for left in range(RETRIES, -1, -1):
+            connection, sent = self._connection(), False
+            try:
+                if connection.sock is None:
+                    connection.connect()
+                sent = True
+                headers = {**self._headers, **({"Content-Type": "application/json"} if body is not None else {})}
+                connection.request(method, self._prefix + path, body, headers)
+                response = connection.getresponse()
+                content = response.read()
+            except (OSError, HTTPException) as error:
+                connection.close()
+                if left and (safe or not sent) and not isinstance(error, TimeoutError):
+                    time.sleep(0.05 * (RETRIES - left + 1))
+                    continue
+                raise self._unreachable(error, begun=sent and not safe) from error
+            self._keep(connection, response)
+            found = _parsed(content, response.status, self.address)
+            if left and response.status == 503 and (safe or found.get("type") in _NOT_BEGUN):
+                time.sleep(min(LONGEST_WAIT, float(response.headers.get("Retry-After", 1))))
+                continue
+            return response.status, found
+        raise AssertionError("the last attempt returns or raises")
+
+    def _connection(self) -> HTTPConnection:
+        """One that is open and was not closed from the other side, or a new one."""
+        now = time.monotonic()
+        with self._lock:
+            while self._idle:
+                since, connection = self._idle.pop()
+                if now - since < _IDLE and connection.sock and not select.select([connection.sock], [], [], 0)[0]:
+                    return connection
+                connection.close()
+        return self._fresh()
+
+    def _fresh(self) -> HTTPConnection:
+        if self._secure:
+            return HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)
+        return HTTPConnection(self._host, self._port, timeout=self._timeout)
+
+    def _keep(self, connection: HTTPConnection, response: HTTPResponse) -> None:
+        if response.will_close:
+            connection.close()
+            return
+        with self._lock:
+            self._idle.append((time.monotonic(), connection))
+
+    def _unreachable(self, error: Exception, *, begun: bool) -> StoreError:
+        why = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+        more = " Whether it was done is not known: look, or do it again." if begun else ""
+        return StoreError(f"{self.address}: the service cannot be asked ({why}).{more}")
+
+    # Streams.
+
+    def _stream(
+        self,
+        what: str,
+        documents: Iterable[dict[str, Any]],
+        made: Callable[[dict[str, Any]], Found],
+        on_error: OnError | None,
+    ) -> Iterator[Found]:
+        connection = self._fresh()
+        try:
+            connection.connect()
+            connection.putrequest("POST", f"{self._prefix}/v1/stream/{what}")
+            for name, value in self._headers.items():
+                connection.putheader(name, value)
+            connection.putheader("Content-Type", "application/x-ndjson")
+            connection.putheader("Transfer-Encoding", "chunked")
+            connection.endheaders()
+            assert connection.sock is not None
+            sender = _Sender(connection.sock, documents)
+            try:
+                yield from self._answers(connection, sender, made, on_error)
+            finally:
+                sender.stop()
+        except (OSError, HTTPException) as error:
+            raise self._unreachable(error, begun=True) from error
+        finally:
+            connection.close()
+
+    def _answers(
+        self,
+        connection: HTTPConnection,
+        sender: "_Sender",
+        made: Callable[[dict[str, Any]], Found],
+        on_error: OnError | None,
+    ) -> Iterator[Found]:
+        answered = 0
+        try:
+            with connection.getresponse() as response:
+                if response.status != 200:
+                    _refuse(_parsed(response.read(), response.status, self.address))
+                while line := response.readline():
+                    found = json.loads(line)
+                    if "error" in found:
+                        self._line_refused(found, answered, on_error)
+                    else:
+                        yield made(found)
+                    answered += 1
+        except (OSError, HTTPException):
+            sender.check()  # if the documents themselves failed, that is the error
+            raise
+        sender.check()
+        if not sender.done or answered != sender.sent:
+            raise StoreError(
+                f"{self.address}: the stream ended after {answered:,} answers, before all documents were answered. "
+                "Those before are done; send the others again."
+            )
+
+    def _line_refused(self, found: dict[str, Any], answered: int, on_error: OnError | None) -> None:
+        error = _error(found["error"])
+        if on_error is None or found["error"].get("status") in (408, 503):
+            error.add_note(f"Document {answered:,} of the stream; those before it are done.")
+            raise error
+        on_error(answered, error)
+
+
+class _Sender:
+    """Sends lines from a thread, a chunk each, until all are sent or nobody listens."""
+
+    def __init__(self, sock: socket.socket, documents: Iterable[dict[str, Any]]) -> None:
+        self._sock, self._documents = sock, documents
+        self.sent = 0
+        self.done = self._stopped = False
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="neardup-client", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            for document in self._documents:
+                if self._stopped:
+                    return
+                line = _encoded(document) + b"\n"
+                self._sock.sendall(b"%x\r\n%b\r\n" % (len(line), line))
+                self.sent += 1
+            self.done = True
+            self._sock.sendall(b"0\r\n\r\n")
+        except OSError:
+            pass  # the answers tell why
+        except BaseException as error:  # of whoever makes the documents: told where answers are taken
+            self._failure = error
+            self._hang_up()
+
+    def check(self) -> None:
+        """Raise what the documents raised."""
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Send no more."""
+        self._stopped = True
+        if not self.done:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+
+
+def _sent(document: Document | Mapping[str, Any]) -> dict[str, Any]:
+    """A document as it is sent."""
+    if isinstance(document, Document):
+        return _document(document.id, document.text, document.html, document.url)
+    return _document(*(document.get(name) for name in ("id", "text", "html", "url")))
+
+
+def _document(id: Any, text: Text, html: Text, url: str | None) -> dict[str, Any]:
+    found = {"id": "" if id is None else id, **_content(text, html)}
+    return {**found, "url": url} if url is not None else found
+
+
+def _content(text: Text, html: Text) -> dict[str, str]:
+    if (text is None) == (html is None):
+        raise UsageError("give text or html, one of them.")
+    name, content = ("text", text) if html is None else ("html", html)
+    if isinstance(content, bytes):
+        try:
+            content = content.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{name}: is not UTF-8 (byte {error.start:,}); a service takes nothing else.") from error
+    return {name: content or ""}
+
+
+def _encoded(value: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as error:
+        raise InputError("a string has half of a surrogate pair, and cannot be sent as UTF-8.") from error
+
+
+def _parsed(content: bytes, status: int, address: str) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise StoreError(f"{address}: answers with {status} and no JSON; that is no neardup service.")
+    return found
+
+
+def _refuse(problem: dict[str, Any]) -> NoReturn:
+    raise _error(problem)
+
+
+def _error(problem: dict[str, Any]) -> NeardupError:
+    """A problem as this package's error."""
+    status = int(problem.get("status", 500))
+    text = f"{problem.get('title', 'the service refuses')}: {problem.get('detail', '')}"
+    if problem.get("instance"):
+        text += f" (request {problem['instance']})"
+    if status == 507:
+        return OutputError(text)
+    if status == 408 or status >= 500:
+        return StoreError(text)
+    return UsageError(text)
+
+
+def _verdict(found: dict[str, Any]) -> Verdict:
+    match = found.get("match")
+    return Verdict(found["id"], found["status"], None if match is None else _match(match), found["added"])
+
+
+def _match(found: dict[str, Any]) -> Match:
+    return Match(
+        found["id"],
+        found["relation"],
+        found["similarity"],
+        found["measured"],
+        found.get("resemblance"),
+        found.get("error"),
+        found.get("url"),
+    )

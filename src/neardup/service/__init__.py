@@ -1,0 +1,30 @@
+"""An index behind HTTP: for crawlers that ask whether a page is new, and for search engines that fold results.
+
+    settings    limits, tokens
+    server      sockets, signals, the orderly end
+    protocol    limits on connections and on the head of a request
+    app         who asks what, and whether there is room
+    access      tokens, names, origins
+    deadlines   the time by which a request must be answered
+    http        a request and its answer
+    routes      every address, in one table
+    endpoints   what is done for each of them
+    batching    requests that arrive together are answered together
+    streams     a document per line, as many as a client likes
+    measuring   documents compared and sketched without the index
+    grouping    near-duplicates in a ranked list
+    shapes      what requests and answers look like
+    problems    what is answered instead (RFC 9457)
+    openapi     the description for programs
+    page        the description for people
+    metrics     counters for Prometheus
+    logs        a line per request
+
+It asks nothing of the network on anybody's behalf, and keeps nothing of a document but what the index keeps.
+"""
+
+from neardup.service.logs import Log
+from neardup.service.server import address_of, listen, require, serve
+from neardup.service.settings import Limits, Settings
+
+__all__ = ["Limits", "Log", "Settings", "address_of", "listen", "require", "serve"]

@@ -1,0 +1,201 @@
+"""What is done for each address: from a decoded request to what is sent back.
+
+Every method belongs to a row of `routes`. Single requests on the index go through `batching`; what computes for itself
+(comparing, sketching, grouping) runs in few threads beside, so that it never holds up a check.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from neardup.errors import UsageError
+from neardup.index import Index
+from neardup.index.answers import Document, Verdict
+from neardup.service import shapes
+from neardup.service.batching import Batches
+from neardup.service.metrics import Metrics
+from neardup.service.problems import Problem, problem_of
+from neardup.service.settings import Settings
+from neardup.service.shapes import document_of, match_out, stored_out, verdict_out
+from neardup.service.streams import Work
+
+Found = TypeVar("Found")
+
+
+class Endpoints:
+    """All of them, around one index."""
+
+    def __init__(self, index: Index, settings: Settings, metrics: Metrics) -> None:
+        self.index, self.settings, self.metrics = index, settings, metrics
+        cores = os.cpu_count() or 1
+        self.threads = ThreadPoolExecutor(cores + 2, "neardup-index")
+        self._beside = ThreadPoolExecutor(cores, "neardup-beside")
+        self._turn = asyncio.Semaphore(cores)
+        self._check: Batches[Document, Verdict] = Batches(self._checked, self.threads)
+        self._check_and_add: Batches[Document, Verdict] = Batches(self._checked_and_added, self.threads)
+        self._add: Batches[Document, bool] = Batches(self._added, self.threads)
+        self._update: Batches[Document, bool] = Batches(self._updated, self.threads)
+        self._remove: Batches[str, bool] = Batches(self._removed, self.threads)
+        self.streams = {
+            "check": self._work(shapes.QueryLine, self._checked, verdict_out),
+            "check-and-add": self._work(shapes.Line, self._checked_and_added, verdict_out),
+            "add": self._work(shapes.Line, self._added, shapes.Added, adding=True),
+            "update": self._work(shapes.Line, self._updated, shapes.Replaced),
+            "remove": Work(msgspec.json.Decoder(shapes.NamedLine), self._removed_lines),
+        }
+
+    # Calls on the index, in threads. They count what they did.
+
+    def _checked(self, documents: list[Document]) -> list[Verdict]:
+        return self._counted(self.index.check_many(documents))
+
+    def _checked_and_added(self, documents: list[Document]) -> list[Verdict]:
+        return self._counted(self.index.check_and_add_many(documents))
+
+    def _counted(self, verdicts: list[Verdict]) -> list[Verdict]:
+        counts = self.metrics.documents
+        counts["checked"].inc(len(verdicts))
+        counts["duplicate"].inc(sum(verdict.match is not None for verdict in verdicts))
+        counts["added"].inc(sum(verdict.added for verdict in verdicts))
+        return verdicts
+
+    def _added(self, documents: list[Document]) -> list[bool]:
+        added = self.index.add_many(documents)
+        self.metrics.documents["added"].inc(sum(added))
+        return added
+
+    def _updated(self, documents: list[Document]) -> list[bool]:
+        replaced = self.index.update_many(documents)
+        self.metrics.documents["added"].inc(len(replaced) - sum(replaced))
+        return replaced
+
+    def _removed(self, ids: list[str]) -> list[bool]:
+        removed = self.index.remove_many(ids)
+        self.metrics.documents["removed"].inc(sum(removed))
+        return removed
+
+    def _removed_lines(self, lines: list[shapes.NamedLine]) -> list[shapes.Removed]:
+        ids = [line.id for line in lines]
+        return [shapes.Removed(id_, removed) for id_, removed in zip(ids, self._removed(ids), strict=True)]
+
+    def _work(
+        self, line: type, call: Callable[[list[Document]], Sequence[Any]], out: Callable[..., Any], adding: bool = False
+    ) -> Work:
+        def done(lines: list[Any]) -> list[Any]:
+            documents = [document_of(each) for each in lines]
+            results = call(documents)
+            if out is verdict_out:
+                return [verdict_out(verdict) for verdict in results]
+            return [out(document.id, result) for document, result in zip(documents, results, strict=True)]
+
+        return Work(msgspec.json.Decoder(line), done, adding)
+
+    # Single requests.
+
+    async def check(self, asked: shapes.Query, size: int) -> shapes.VerdictOut:
+        """POST /v1/check."""
+        return verdict_out(await self._check.ask(document_of(asked), size))
+
+    async def check_and_add(self, asked: shapes.Document, size: int) -> shapes.VerdictOut:
+        """POST /v1/check-and-add."""
+        return verdict_out(await self._check_and_add.ask(document_of(asked), size))
+
+    async def add(self, asked: shapes.Document, size: int) -> shapes.Added:
+        """POST /v1/add."""
+        try:
+            return shapes.Added(asked.id, await self._add.ask(document_of(asked), size))
+        except UsageError as error:
+            raise problem_of(error, adding=True) from error
+
+    async def update(self, asked: shapes.Document, size: int) -> shapes.Replaced:
+        """POST /v1/update."""
+        return shapes.Replaced(asked.id, await self._update.ask(document_of(asked), size))
+
+    async def remove(self, asked: shapes.Named, size: int) -> shapes.Removed:
+        """POST /v1/remove."""
+        return shapes.Removed(asked.id, await self._remove.ask(asked.id, size))
+
+    async def similar(self, asked: shapes.Similar, size: int) -> shapes.Matches:
+        """POST /v1/similar."""
+        find = partial(self.index.similar, asked.text, html=asked.html, url=asked.url, most=int(asked.most))
+        return shapes.Matches([match_out(match) for match in await self._in_thread(find)])
+
+    async def get(self, id_: str) -> shapes.StoredOut:
+        """GET /v1/documents/{id}."""
+        stored = await self._in_thread(lambda: self.index.get(id_))
+        if stored is None:
+            raise Problem("no-document")
+        return stored_out(stored)
+
+    async def delete(self, id_: str) -> shapes.Removed:
+        """DELETE /v1/documents/{id}."""
+        if not await self._remove.ask(id_):
+            raise Problem("no-document")
+        return shapes.Removed(id_, True)
+
+    # What needs no index but its recipe.
+
+    async def compare(self, asked: shapes.Comparing, size: int) -> shapes.Comparison:
+        """POST /v1/compare."""
+        from neardup.service.measuring import compare
+
+        return await self._at_leisure(lambda: compare(asked, self.index.recipe))
+
+    async def sketch(self, asked: shapes.Sketching, size: int) -> shapes.SketchesOut:
+        """POST /v1/sketch."""
+        from neardup.service.measuring import sketch
+
+        self._check_number(len(asked.documents))
+        return await self._at_leisure(lambda: sketch(asked, self.index.recipe))
+
+    async def group(self, asked: shapes.Grouping, size: int) -> shapes.Groups:
+        """POST /v1/group."""
+        from neardup.service.grouping import group
+
+        self._check_number(len(asked.results))
+        return await self._at_leisure(lambda: group(asked, self.index.recipe))
+
+    async def info(self) -> dict[str, Any]:
+        """GET /v1/index."""
+        facts = await self._in_thread(self.index.info)
+        return {name: value for name, value in facts.items() if name != "path"}  # which may hold a password
+
+    async def scraped(self) -> tuple[bytes, str]:
+        """GET /metrics."""
+        self.metrics.index.set(await self._in_thread(lambda: len(self.index)))
+        return self.metrics.text()
+
+    def _check_number(self, documents: int) -> None:
+        most = self.settings.limits.documents
+        if documents > most:
+            raise Problem("too-large", f"The request has {documents:,} documents; {most:,} are allowed.")
+
+    async def _in_thread(self, call: Callable[[], Found]) -> Found:
+        return await asyncio.get_running_loop().run_in_executor(self.threads, call)
+
+    async def _at_leisure(self, call: Callable[[], Found]) -> Found:
+        """As many at once as there are cores. Whoever gives up while waiting costs nothing more."""
+        async with self._turn:
+            return await asyncio.get_running_loop().run_in_executor(self._beside, call)
+
+    def close(self) -> None:
+        """End the threads, when their work is done."""
+        self._beside.shutdown(wait=False, cancel_futures=True)
+        self.threads.shutdown(wait=True)
+
+
+def id_of(raw: bytes) -> str:
+    """The id at the end of an address, percent-decoded; slashes in it may be encoded or not."""
+    try:
+        id_ = unquote_to_bytes(raw).decode()
+    except UnicodeDecodeError:
+        raise Problem("bad-path") from None
+    if len(id_) > shapes.LONGEST_ID:
+        raise Problem("no-document", f"An id has {shapes.LONGEST_ID:,} characters at the most.")
+    return id_

@@ -1,0 +1,158 @@
+"""The description of the service for programs (OpenAPI 3.1), made from the routes and the classes of shapes."""
+
+from typing import Any
+
+import msgspec
+
+from neardup._version import __version__
+from neardup.service import shapes
+from neardup.service.problems import KINDS, TYPE, ProblemOut
+from neardup.service.routes import ROUTES, Route
+from neardup.service.settings import Settings
+
+_REF = "#/components/schemas/{name}"
+_ALWAYS = ("busy", "stopping", "failed", "foreign-origin", "wrong-host")
+_GUARDED = ("no-token", "forbidden")
+_BODY = ("not-json", "timeout", "too-large", "media-type", "invalid", "slow", "missing-part", "store")
+_WRITES = ("full",)
+_ONE_OF = ("Document", "Query", "Similar", "Side", "Line", "QueryLine")
+_EITHER = [
+    {"title": name, "required": [name], "properties": {name: {"type": "string"}}} for name in ("text", "html")
+]  # fmt: skip
+
+
+def description(settings: Settings) -> dict[str, Any]:
+    """The document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    made: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "neardup",
+            "version": __version__,
+            "description": "Near-duplicate detection around one index: check documents as they arrive, compare, group.",
+        },
+        "tags": [
+            {"name": "index", "description": "Single documents. Those that arrive together are done together."},
+            {"name": "streams", "description": "A document per line, as many as you like."},
+            {"name": "at hand", "description": "Documents that need not be in the index."},
+            {"name": "service", "description": "How it does."},
+        ],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(),
+            "responses": {kind: _problem(kind) for kind in KINDS},
+            "securitySchemes": {
+                "read": {"type": "http", "scheme": "bearer", "description": "The read token, or the write token."},
+                "write": {"type": "http", "scheme": "bearer", "description": "The write token."},
+            },
+        },
+    }
+    if not settings.guarded:
+        for operation in (each for methods in paths.values() for each in methods.values()):
+            operation.pop("security", None)
+    return made
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "operationId": (("stream-" if route.stream else "") + route.does).replace("-", "_"),
+        "summary": route.summary,
+        "description": route.about,
+        "tags": [_tag(route)],
+        "responses": _responses(route),
+    }
+    if "{id}" in route.path:
+        made["parameters"] = [
+            {
+                "name": "id",
+                "in": "path",
+                "required": True,
+                "description": "Percent-encoded.",
+                "schema": {"type": "string", "minLength": 1},
+                "example": "https://a.example/roses",
+            }
+        ]
+    if route.takes is not None:
+        type_ = "application/x-ndjson" if route.stream else "application/json"
+        schema = {"$ref": _REF.format(name=route.takes.__name__)}
+        body: dict[str, Any] = {"schema": {"type": "string"} if route.stream else schema}
+        if route.stream:
+            body["itemSchema"] = schema
+            body["example"] = msgspec.json.encode(route.example).decode() + "\n"
+        else:
+            body["example"] = route.example
+        made["requestBody"] = {"required": True, "content": {type_: body}}
+    if route.level != "open":
+        made["security"] = [{"write": []}] if route.level == "write" else [{"read": []}, {"write": []}]
+    return made
+
+
+def _tag(route: Route) -> str:
+    if route.stream:
+        return "streams"
+    if route.does in ("compare", "sketch", "group"):
+        return "at hand"
+    return "index" if route.path.startswith("/v1/") else "service"
+
+
+def kinds_of(route: Route) -> list[str]:
+    """The problems that a route may answer with."""
+    if route.level == "open":
+        return [*route.problems, "foreign-origin", "wrong-host", "failed"]
+    kinds = [*route.problems, *_GUARDED, *_ALWAYS]
+    if route.takes is not None:
+        kinds += [kind for kind in _BODY if not (route.stream and kind in ("not-json", "invalid", "slow", "store"))]
+    elif route.path.startswith("/v1/"):
+        kinds += ["store", "slow"]
+    return kinds + (list(_WRITES) if route.level == "write" and not route.stream else [])
+
+
+def _responses(route: Route) -> dict[str, Any]:
+    good: dict[str, Any] = {"description": "Done."}
+    if route.stream:
+        good["description"] = "A line for each line."
+        lines = {"anyOf": [{"$ref": _REF.format(name=cls.__name__)} for cls in (route.gives, shapes.LineProblem)]}
+        good["content"] = {"application/x-ndjson": {"schema": {"type": "string"}, "itemSchema": lines}}
+    elif route.gives is not None:
+        good["content"] = {"application/json": {"schema": {"$ref": _REF.format(name=route.gives.__name__)}}}
+    elif route.does == "metrics":
+        good["content"] = {"text/plain": {"schema": {"type": "string"}}}
+    elif route.does == "docs":
+        good["content"] = {"text/html": {"schema": {"type": "string"}}}
+    else:
+        good["content"] = {"application/json": {"schema": {"type": "object"}}}
+    responses: dict[str, Any] = {"200": good}
+    by_status: dict[int, list[str]] = {}
+    for kind in dict.fromkeys(kinds_of(route)):
+        by_status.setdefault(KINDS[kind].status, []).append(kind)
+    for status, kinds in sorted(by_status.items()):
+        responses[str(status)] = (
+            {"$ref": f"#/components/responses/{kinds[0]}"} if len(kinds) == 1 else _problem(*kinds)
+        )  # fmt: skip
+    return responses
+
+
+def _problem(*kinds: str) -> dict[str, Any]:
+    found = [KINDS[kind] for kind in kinds]
+    examples = {
+        kind: {"value": {"type": f"/docs#{kind}", "title": row.title, "status": row.status, "detail": row.advice}}
+        for kind, row in zip(kinds, found, strict=True)
+    }
+    headers = {"Retry-After": {"schema": {"type": "integer"}}} if found[0].status == 503 else {}
+    return {
+        "description": " Or: ".join(f"{row.title}. {row.advice}" for row in found),
+        "content": {TYPE: {"schema": {"$ref": _REF.format(name="ProblemOut")}, "examples": examples}},
+        **({"headers": headers} if headers else {}),
+    }
+
+
+def _schemas() -> dict[str, Any]:
+    classes = {cls for route in ROUTES for cls in (route.takes, route.gives) if cls is not None}
+    _, found = msgspec.json.schema_components(
+        [*sorted(classes, key=lambda cls: str(cls.__name__)), ProblemOut, shapes.LineProblem], ref_template=_REF
+    )
+    for name in _ONE_OF:
+        found[name]["oneOf"] = _EITHER
+    return found

@@ -1,0 +1,110 @@
+"""What a request can be answered with instead of an answer: RFC 9457 problems, every kind of them in one table.
+
+KINDS        name → status, title, and what to do about it
+Problem      one of them, raised wherever it is found
+problem_of   an error of this package as a problem
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from neardup.errors import InputError, MissingExtra, NeardupError, OutputError, StoreError, UsageError
+
+TYPE = "application/problem+json"
+
+
+class Kind(NamedTuple):
+    """A row of the table."""
+
+    status: int
+    title: str
+    advice: str
+
+
+KINDS: dict[str, Kind] = {
+    "not-json": Kind(400, "This is not JSON", "Send one JSON object in UTF-8."),
+    "not-http": Kind(400, "This is not HTTP", "Send HTTP/1.1."),
+    "bad-path": Kind(400, "The address cannot be read", "Percent-encode ids as UTF-8."),
+    "no-token": Kind(401, "A token is needed", "Send the header Authorization: Bearer TOKEN."),
+    "forbidden": Kind(403, "This may not be done", "Use the write token; a read-only service writes for nobody."),
+    "foreign-origin": Kind(
+        403, "A page of another site asks", "Ask from a program, or from the service's own address."
+    ),
+    "not-found": Kind(404, "There is no such address", "See /docs for those that are there."),
+    "no-document": Kind(404, "There is no such document", "It was never added, or removed since."),
+    "method": Kind(405, "Another method is needed", "The header Allow names it."),
+    "timeout": Kind(408, "The request came too slowly", "Send it within the time limit, or in smaller parts."),
+    "conflict": Kind(409, "The id is taken by another content", "Replace it with /v1/update, or choose another id."),
+    "too-large": Kind(413, "It is too large", "Send less, or start the service with a higher limit."),
+    "media-type": Kind(415, "Another content type is needed", "Send Content-Type: application/json, not compressed."),
+    "wrong-host": Kind(421, "The service answers to this machine's own name alone", "Ask 127.0.0.1 or localhost."),
+    "invalid": Kind(422, "The request does not fit", "The detail names the field and what it must be."),
+    "head": Kind(431, "The request's head is too large", "Send fewer or shorter headers, or a shorter address."),
+    "failed": Kind(500, "The service made an error", "Report it, with the request's id."),
+    "missing-part": Kind(501, "A part is not installed", "The detail says what installs it."),
+    "busy": Kind(503, "There is too much to do", "Try again after the seconds in Retry-After."),
+    "stopping": Kind(503, "The service is stopping", "Try again when it is back; what was acknowledged is stored."),
+    "store": Kind(503, "The index cannot be used", "The detail says what is wrong with it."),
+    "slow": Kind(
+        503, "The answer takes too long", "Send less at once. A write may be done or not: look, or repeat it."
+    ),
+    "full": Kind(507, "The index cannot be written", "Make room on its disk."),
+}
+
+RETRY = {"busy": 1, "stopping": 5, "slow": 5, "store": 5}
+"""Seconds to wait, by kind."""
+
+
+class ProblemOut(msgspec.Struct, omit_defaults=True, rename={"kind": "type"}):
+    """What went wrong (RFC 9457)."""
+
+    kind: str
+    title: str
+    status: int
+    detail: str
+    instance: str = ""
+
+
+class Problem(Exception):
+    """A request that is not answered."""
+
+    def __init__(self, kind: str, detail: str = "", **headers: str) -> None:
+        super().__init__(detail)
+        self.kind, self.headers = kind, headers
+        self.status, self.title, advice = KINDS[kind]
+        self.detail = detail or advice
+        if kind in RETRY:
+            self.headers = {"retry-after": str(RETRY[kind]), **headers}
+
+    def out(self, instance: str = "") -> ProblemOut:
+        """As it is sent. `instance`: the request's id."""
+        return ProblemOut(f"/docs#{self.kind}", self.title, self.status, self.detail, instance)
+
+
+def problem_of(error: Exception, *, adding: bool = False) -> Problem:
+    """What an error of this package is for a client. `adding`: a refused document was one to add."""
+    if isinstance(error, Problem):
+        return error
+    kind = "failed"
+    if isinstance(error, UsageError):
+        kind = "conflict" if adding else "invalid"
+    elif isinstance(error, InputError):
+        kind = "invalid"
+    elif isinstance(error, StoreError):
+        kind = "store"
+    elif isinstance(error, OutputError):
+        kind = "full"
+    elif isinstance(error, MissingExtra):
+        kind = "missing-part"
+    return Problem(kind, str(error) if isinstance(error, NeardupError) and kind != "failed" else "")
+
+
+def validation_detail(error: Exception) -> str:
+    """msgspec's sentence, which names the field by its path (`$.text`) and quotes nothing of the document."""
+    return f"{str(error).rstrip('.')}."
+
+
+def plain(value: Any) -> bytes:
+    """As JSON."""
+    return msgspec.json.encode(value)

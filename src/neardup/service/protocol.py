@@ -1,0 +1,122 @@
+"""uvicorn's protocol with limits on what comes before an application is asked.
+
+A client that opens connections and sends nothing, or a head without end, would otherwise hold them for ever.
+"""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from neardup.service.http import ABORT
+from neardup.service.problems import KINDS, TYPE, Problem, plain
+from neardup.service.settings import Limits
+
+
+class _Joining:
+    """A transport that sends what is written in one turn of the event loop at once: head and body of an answer in one
+    packet and one system call."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._waiting: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """At the end of this turn."""
+        if not self._waiting:
+            self._loop.call_soon(self._flush)
+        self._waiting.append(data)
+
+    def close(self) -> None:
+        """When all is sent."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._transport.write(b"".join(self._waiting))
+            self._waiting.clear()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+def protocol(limits: Limits) -> type[HttpToolsProtocol]:
+    """The class, for these limits."""
+
+    class Protocol(HttpToolsProtocol):
+        """A connection."""
+
+        _head_bytes = 0
+        _in_head = True
+        _clock: Any = None
+
+        def connection_made(self, transport: Any) -> None:
+            """Or one too many."""
+            super().connection_made(_Joining(transport, self.loop))  # type: ignore[arg-type]
+            if len(self.connections) > limits.connections:
+                self._refuse("busy")
+                return
+            self._expect_head()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            """Stop the clock."""
+            self._stop_clock()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            """Count what belongs to a head."""
+            if self._in_head:
+                self._head_bytes += len(data)
+                if self._head_bytes > limits.header_bytes and not self._whole_head(data):
+                    self._refuse("head")
+                    return
+            super().data_received(data)
+            if self._in_head and self._head_bytes and self._clock is None:  # a part of the next request's
+                self._expect_head()
+
+        def on_headers_complete(self) -> None:
+            """An application takes over."""
+            self._in_head = False
+            self._head_bytes = 0
+            self._stop_clock()
+            self.scope[ABORT] = self.transport.abort  # type: ignore[literal-required]
+            super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            """What comes next is a head."""
+            super().on_message_complete()
+            self._in_head, self._head_bytes = True, 0
+
+        def send_400_response(self, msg: str) -> None:
+            """As a problem."""
+            self._refuse("not-http")
+
+        def _whole_head(self, data: bytes) -> bool:
+            """A body may come in the same packet."""
+            end = data.find(b"\r\n\r\n")
+            return end >= 0 and self._head_bytes - len(data) + end <= limits.header_bytes
+
+        def _expect_head(self) -> None:
+            self._stop_clock()
+            self._clock = self.loop.call_later(limits.header_seconds, self._refuse, "timeout")
+
+        def _stop_clock(self) -> None:
+            if self._clock is not None:
+                self._clock.cancel()
+                self._clock = None
+
+        def _refuse(self, kind: str) -> None:
+            self._stop_clock()
+            if self.transport.is_closing():
+                return
+            body = plain(Problem(kind).out())
+            status = KINDS[kind].status
+            head = (
+                f"HTTP/1.1 {status} {KINDS[kind].title}\r\ncontent-type: {TYPE}\r\ncontent-length: {len(body)}\r\n"
+                "cache-control: no-store\r\nx-content-type-options: nosniff\r\nconnection: close\r\n\r\n"
+            )
+            self.transport.write(head.encode() + body)
+            self.transport.close()
+
+    return Protocol

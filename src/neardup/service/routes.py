@@ -1,0 +1,147 @@
+"""Every address of the service: one table, from which requests are led, and from which the documentation is made."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from neardup.service import shapes
+from neardup.service.access import Level
+
+PREFIX = "/v1/documents/"
+"""What stands behind it is an id."""
+
+
+class Route(NamedTuple):
+    """A row."""
+
+    method: str
+    path: str
+    level: Level
+    summary: str
+    about: str
+    """For those who call it; Markdown is not understood."""
+    does: str
+    """The method of Endpoints; for streams, the name of the work."""
+    takes: Any = None
+    """The class of the request; of a stream, of its lines."""
+    gives: Any = None
+    example: Any = None
+    stream: bool = False
+    problems: tuple[str, ...] = ()
+    """Kinds that belong to this one alone."""
+
+
+_ROSE = "A rose is a rose is a rose is a rose, said the gardener who had planted them all along the wall."
+_NEW = {"id": "https://a.example/roses", "text": _ROSE, "url": "https://a.example/roses"}
+_ORDER = (
+    "Lines are answered in order, one line each, while further ones are still being sent. A line that cannot be taken "
+    'gets {"line": n, "error": {…}}, and the stream goes on. Empty lines are passed over, and so are fields that are '
+    "not known."
+)
+
+ROUTES = (
+    Route(
+        "POST", "/v1/check", "read", "Is this new?",
+        "Compares a document with everything in the index and stores nothing.",
+        "check", shapes.Query, shapes.VerdictOut, {"text": _ROSE},
+    ),
+    Route(
+        "POST", "/v1/check-and-add", "write", "Is this new? If so, remember it",
+        "Checks and stores in one step, so that of two similar documents that come at the same time one is new. A "
+        "duplicate is not stored. Answered when it is on disk.",
+        "check_and_add", shapes.Document, shapes.VerdictOut, _NEW,
+    ),
+    Route(
+        "POST", "/v1/add", "write", "Remember this",
+        "Stores a document, similar or not. Adding the same content again does nothing; another content under the "
+        "same id is refused. Answered when it is on disk.",
+        "add", shapes.Document, shapes.Added, _NEW, problems=("conflict",),
+    ),
+    Route(
+        "POST", "/v1/update", "write", "Remember this in place of what was there",
+        "Stores a document, in place of the one with the same id if there is one. Answered when it is on disk.",
+        "update", shapes.Document, shapes.Replaced, _NEW,
+    ),
+    Route(
+        "POST", "/v1/remove", "write", "Forget a document", "By its id. Answered when it is on disk.",
+        "remove", shapes.Named, shapes.Removed, {"id": _NEW["id"]},
+    ),
+    Route(
+        "POST", "/v1/similar", "read", "All similar documents", "All that the index finds, the most similar first.",
+        "similar", shapes.Similar, shapes.Matches, {"text": _ROSE, "most": 5},
+    ),
+    Route(
+        "GET", "/v1/documents/{id}", "read", "What is stored of a document",
+        "Percent-encode the id; it may hold slashes.", "get", None, shapes.StoredOut,
+        problems=("no-document", "bad-path"),
+    ),
+    Route(
+        "DELETE", "/v1/documents/{id}", "write", "Forget a document",
+        "Percent-encode the id; it may hold slashes. Answered when it is on disk.", "delete", None, shapes.Removed,
+        problems=("no-document", "bad-path"),
+    ),
+    Route(
+        "POST", "/v1/compare", "read", "Compare two documents",
+        "The exact resemblance and containment of two documents that need not be in the index; with systems, also what "
+        "each published system says of them.",
+        "compare", shapes.Comparing, shapes.Comparison,
+        {"first": {"text": _ROSE}, "second": {"text": _ROSE.replace("gardener", "poet")}},
+    ),
+    Route(
+        "POST", "/v1/sketch", "read", "Sketch documents", "What the index would keep of documents, by its own recipe.",
+        "sketch", shapes.Sketching, shapes.SketchesOut, {"documents": [{"id": "a", "text": _ROSE}]},
+    ),
+    Route(
+        "POST", "/v1/group", "read", "Group a ranked list",
+        "Folds near-duplicates in a list of search results behind the best-ranked of them. Exact; the index is not "
+        "looked at.",
+        "group", shapes.Grouping, shapes.Groups,
+        {"results": [{"id": "a", "text": _ROSE}, {"id": "b", "text": _ROSE.upper()}], "threshold": 0.8},
+    ),
+    Route(
+        "POST", "/v1/stream/check", "read", "Check a stream", _ORDER, "check", shapes.QueryLine, shapes.VerdictOut,
+        {"text": _ROSE}, stream=True,
+    ),
+    Route(
+        "POST", "/v1/stream/check-and-add", "write", "Filter a stream",
+        "Every line is judged against the index and the lines before it. An answer is sent when it is on disk. "
+        f"{_ORDER}",
+        "check-and-add", shapes.Line, shapes.VerdictOut, _NEW, stream=True,
+    ),
+    Route(
+        "POST", "/v1/stream/add", "write", "Add a stream", f"An answer is sent when it is on disk. {_ORDER}", "add",
+        shapes.Line, shapes.Added, _NEW, stream=True,
+    ),
+    Route(
+        "POST", "/v1/stream/update", "write", "Update a stream", f"An answer is sent when it is on disk. {_ORDER}",
+        "update", shapes.Line, shapes.Replaced, _NEW, stream=True,
+    ),
+    Route(
+        "POST", "/v1/stream/remove", "write", "Remove a stream", f"An answer is sent when it is on disk. {_ORDER}",
+        "remove", shapes.NamedLine, shapes.Removed, {"id": _NEW["id"]}, stream=True,
+    ),
+    Route(
+        "GET", "/v1/index", "read", "About the index", "How many documents, by which recipe, in which store.", "info",
+    ),
+    Route("GET", "/healthz", "open", "The process lives", "Says nothing of the index.", "healthz"),
+    Route(
+        "GET", "/readyz", "open", "The service can be asked", "503 while it stops.", "readyz", problems=("stopping",),
+    ),
+    Route("GET", "/metrics", "read", "Counters for Prometheus", "In its text format.", "metrics"),
+    Route("GET", "/openapi.json", "open", "This description", "OpenAPI 3.1.", "openapi"),
+    Route("GET", "/docs", "open", "This description, for people", "A page that loads nothing.", "docs"),
+)  # fmt: skip
+
+_BY_PATH: dict[str, dict[str, Route]] = {}
+for _route in ROUTES:
+    _BY_PATH.setdefault(_route.path, {})[_route.method] = _route
+
+DECODERS = {route.path: msgspec.json.Decoder(route.takes) for route in ROUTES if route.takes is not None}
+
+
+def routes_at(path: str, raw_path: bytes) -> dict[str, Route]:
+    """What there is at an address, by method; nothing where there is no such one."""
+    found = _BY_PATH.get(path)
+    if found is None and raw_path.startswith(PREFIX.encode()) and len(raw_path) > len(PREFIX):
+        return _BY_PATH[PREFIX + "{id}"]
+    return found or {}

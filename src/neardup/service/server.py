@@ -1,0 +1,175 @@
+"""The service on a socket: connections with limits of their own, and an orderly end.
+
+require    the libraries that it needs
+listen     a socket on an address that may be listened on
+Protocol   uvicorn's, with limits on the head of a request, which an application never sees
+serve      run an application until SIGTERM or SIGINT, then end it in order:
+           1. no more requests are taken (/readyz says 503, others 503 with Retry-After), streams end after the lines in
+              hand, and requests that are being answered are answered, for `grace` seconds at the most;
+           2. connections are closed, then the threads, then (by the caller) the index.
+"""
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from neardup.errors import MissingExtra, UsageError
+from neardup.index import Index
+from neardup.service.access import is_loopback
+from neardup.service.logs import Log
+from neardup.service.settings import Settings
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from neardup.service.app import App
+
+BACKLOG = 512
+
+
+def require() -> None:
+    """Say at once, and not after making an index, that a library is missing."""
+    try:
+        import httptools  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("the service", "serve") from error
+
+
+def listen(host: str, port: int, settings: Settings) -> socket.socket:
+    """Bound and listening. An address that others can reach is refused without a token."""
+    if not is_loopback(host) and not settings.guarded:
+        raise UsageError(
+            f"host = {host}: others could reach the index there, and no token is set. Give one with --write-token-file "
+            "or NEARDUP_WRITE_TOKEN (--read-token-file, NEARDUP_READ_TOKEN for readers), or stay on 127.0.0.1."
+        )
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise UsageError(f"host = {host!r}: there is no such address on this machine ({error}).") from error
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind(address)
+        made.listen(BACKLOG)
+    except OSError as error:
+        made.close()
+        raise UsageError(
+            f"{host}, port {port} cannot be listened on ({error.strerror}). Give another --port; 0 takes a free one."
+        ) from error
+    return made
+
+
+def address_of(listening: socket.socket) -> str:
+    """What to ask."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def serve(
+    index: Index,
+    listening: socket.socket,
+    settings: Settings,
+    log: Log,
+    *,
+    grace: float = 30.0,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Answer requests until SIGTERM or SIGINT. `ready` is called when it can be asked."""
+    require()
+    logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
+    logging.getLogger("uvicorn.error").propagate = False
+    # Threads that compute hold Python's lock for so long at the most while a request waits to be read.
+    sys.setswitchinterval(0.001)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(index, listening, settings, log, grace, ready))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # there is none for Windows
+        return None
+    made: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return made
+
+
+async def _serve(
+    index: Index,
+    listening: socket.socket,
+    settings: Settings,
+    log: Log,
+    grace: float,
+    ready: Callable[[], None],
+) -> None:
+    import uvicorn
+
+    from neardup.service.app import App
+    from neardup.service.protocol import protocol
+
+    app = App(index, settings, log)
+    config = uvicorn.Config(
+        app,
+        http=protocol(settings.limits),
+        ws="none",
+        proxy_headers=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="off",
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=1,
+    )
+    server = _server(config)
+    loop = asyncio.get_running_loop()
+    wanted = asyncio.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, wanted.set)
+    running = loop.create_task(server.serve(sockets=[listening]))
+    while not server.started and not running.done():
+        await asyncio.sleep(0.005)
+    watching = loop.create_task(app.watch())
+    # What is there now stays: the collector need not look at it again and again while requests wait.
+    gc.collect()
+    gc.freeze()
+    ready()
+    await wanted.wait()
+    await _drained(app, grace)
+    server.should_exit = True
+    await running
+    watching.cancel()
+    app.close()
+
+
+async def _drained(app: "App", grace: float) -> None:
+    """Take no more, and wait for what is in flight."""
+    app.stop()
+    loop = asyncio.get_running_loop()
+    end = loop.time() + grace
+    while app.in_flight and loop.time() < end:
+        await asyncio.sleep(0.02)
+
+
+def _server(config: "uvicorn.Config") -> "uvicorn.Server":
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        """uvicorn's raises the signal once more when it has ended; a service that was told to end has ended well."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[Any]:
+            """Signals are ours."""
+            yield
+
+    return Server(config)

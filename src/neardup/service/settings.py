@@ -1,0 +1,82 @@
+"""How a service is set up: what it allows, and how much of it.
+
+Limits     sizes, times and numbers beyond which a request is refused
+Settings   limits, tokens, and whether anything may be written
+"""
+
+from dataclasses import dataclass, field
+
+from neardup.errors import UsageError
+
+SHORTEST_TOKEN = 16
+"""Characters. Whoever guesses a thousand times a second needs longer than the world is old for 16 random ones."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Every limit of a service. Bytes are as they come over the wire, but for `document`."""
+
+    body: int = 16 << 20
+    """Bytes of a request's JSON."""
+    line: int = 16 << 20
+    """Bytes of a line of a stream."""
+    document: int = 16 << 20
+    """Bytes of one document's text or HTML, in UTF-8."""
+    documents: int = 1000
+    """Documents in one request that is no stream."""
+    held: int = 256 << 20
+    """Bytes of all requests together that wait for an answer; streams have a bound of their own."""
+    seconds: float = 30.0
+    """To send a request, and to be answered."""
+    idle: float = 60.0
+    """A stream may wait so long for a line, or for its client to take the answers."""
+    header_seconds: float = 10.0
+    """To send a request's head."""
+    header_bytes: int = 64 << 10
+    """Of a request's head."""
+    concurrency: int = 512
+    """Requests at the same time."""
+    streams: int = 16
+    """Streams at the same time."""
+    connections: int = 2048
+    """Connections at the same time, idle ones too."""
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            if getattr(self, name) <= 0:
+                raise UsageError(f"{name} = {getattr(self, name)}: a limit lies above 0.")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `serve` and `app` are told."""
+
+    limits: Limits = field(default_factory=Limits)
+    read_token: str | None = field(default=None, repr=False)
+    write_token: str | None = field(default=None, repr=False)
+    """It also reads."""
+    read_only: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("read_token", "write_token"):
+            token = getattr(self, name)
+            if token is None:
+                continue
+            if not (token.isascii() and token.isprintable() and " " not in token):
+                raise UsageError(f"the {_words(name)} is not of printable ASCII characters without spaces.")
+            if len(token) < SHORTEST_TOKEN:
+                raise UsageError(
+                    f"the {_words(name)} has {len(token)} characters, and {SHORTEST_TOKEN} is the least. Make one "
+                    "with: openssl rand -hex 32"
+                )
+        if self.read_token is not None and self.read_token == self.write_token:
+            raise UsageError("the read token and the write token are the same; leave the read token away.")
+
+    @property
+    def guarded(self) -> bool:
+        """Whether a token is needed."""
+        return self.read_token is not None or self.write_token is not None
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,288 @@
+"""What requests and answers look like: decoded, checked and described (OpenAPI) from these classes alone.
+
+In:   Document, Query, Similar, Named, Sketching, Comparing, Grouping; Line and NamedLine, of streams
+Out:  VerdictOut, Added, Replaced, Removed, StoredOut, Matches, SketchesOut, Comparison, Groups, Line problems
+
+Requests refuse fields that they do not know. Lines of streams pass over them, so that a crawler's records can be sent
+as they are.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from neardup.index import answers
+from neardup.recipes import recipe_names
+from neardup.service.problems import ProblemOut
+
+LONGEST_ID = 8192
+"""Characters."""
+
+Id = Annotated[
+    str,
+    Meta(
+        min_length=1, max_length=LONGEST_ID, description="Any string; URLs are fine.", examples=["https://a.example/"]
+    ),
+]
+Text = Annotated[str | None, Meta(description="The document's text. Give this or html.", examples=["a rose is a rose"])]
+Html = Annotated[str | None, Meta(description="The document as an HTML page, whose text is extracted by the recipe.")]
+Url = Annotated[
+    Annotated[str, Meta(max_length=LONGEST_ID)] | None,
+    Meta(description="Where it is from. Kept where the recipe judges pages of one site apart, as `web` does."),
+]
+Whole = Annotated[float, Meta(ge=1, le=1000, multiple_of=1, description="Matches at the most.")]
+"""JSON has one kind of number: 10.0 is as whole as 10."""
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class _Content:
+    """Text or HTML, and not both."""
+
+    text: str | None
+    html: str | None
+
+    def __post_init__(self) -> None:
+        if (self.text is None) == (self.html is None):
+            raise ValueError("give text or html, one of them")
+
+
+class Document(_Content, msgspec.Struct, forbid_unknown_fields=True):
+    """A document with its id."""
+
+    id: Id
+    text: Text = None
+    html: Html = None
+    url: Url = None
+
+
+class Query(_Content, msgspec.Struct, forbid_unknown_fields=True):
+    """A document that is asked about; its id may be left away."""
+
+    id: Annotated[str, Meta(max_length=LONGEST_ID, description="Given back in the answer.")] = ""
+    text: Text = None
+    html: Html = None
+    url: Url = None
+
+
+class Similar(_Content, msgspec.Struct, forbid_unknown_fields=True):
+    """A document whose neighbours are asked for."""
+
+    text: Text = None
+    html: Html = None
+    url: Url = None
+    most: Whole = 10
+
+
+class Named(msgspec.Struct, forbid_unknown_fields=True):
+    """The id of a document."""
+
+    id: Id
+
+
+class Side(_Content, msgspec.Struct, forbid_unknown_fields=True):
+    """A document without a name."""
+
+    text: Text = None
+    html: Html = None
+    url: Url = None
+
+
+class Comparing(msgspec.Struct, forbid_unknown_fields=True):
+    """Two documents to compare."""
+
+    first: Side
+    second: Side
+    recipe: Annotated[
+        str | None,
+        Meta(
+            description="Whose tokens and shingles count: a published one's name. Left away: the index's own.",
+            extra_json_schema={"enum": [*recipe_names(), None]},
+        ),
+    ] = None
+    systems: Annotated[bool, Meta(description="Also say what every published system says of the pair.")] = False
+
+
+class Sketching(msgspec.Struct, forbid_unknown_fields=True):
+    """Documents to sketch."""
+
+    documents: Annotated[list[Query], Meta(min_length=1)]
+
+
+class Grouping(msgspec.Struct, forbid_unknown_fields=True):
+    """A ranked list of results, the best first."""
+
+    results: Annotated[list[Document], Meta(description="In the order of their rank.")]
+    threshold: Annotated[
+        float, Meta(gt=0, le=1, description="Resemblance from which on two results are near-duplicates.")
+    ] = 0.8
+
+
+class Line(_Content, msgspec.Struct):
+    """A line of a stream: a document with its id. Other fields are passed over."""
+
+    id: Id
+    text: Text = None
+    html: Html = None
+    url: Url = None
+
+
+class QueryLine(_Content, msgspec.Struct):
+    """A line of /v1/stream/check: the id may be left away. Other fields are passed over."""
+
+    id: Annotated[str, Meta(max_length=LONGEST_ID)] = ""
+    text: Text = None
+    html: Html = None
+    url: Url = None
+
+
+class NamedLine(msgspec.Struct):
+    """A line of /v1/stream/remove. Other fields are passed over."""
+
+    id: Id
+
+
+class MatchOut(msgspec.Struct, omit_defaults=True):
+    """A stored document that is similar, and how that is known. What is not known is left out."""
+
+    id: str
+    relation: Annotated[str, Meta(description="identical, near, contained or contains: of what was asked to this one.")]
+    similarity: Annotated[float, Meta(description="In the unit that `measured` names.")]
+    measured: Annotated[str, Meta(description="How it was found: identity, exact, estimate, or a sketch's own unit.")]
+    resemblance: Annotated[float | None, Meta(description="Exact where texts are kept, else estimated.")] = None
+    error: Annotated[float | None, Meta(description="Standard error of an estimate.")] = None
+    url: str | None = None
+
+
+class VerdictOut(msgspec.Struct, omit_defaults=True):
+    """What is said of a document: new, or a duplicate of `match`."""
+
+    id: str
+    status: Annotated[str, Meta(description="new, duplicate, empty or undecodable; all but duplicate are passed on.")]
+    added: Annotated[bool, Meta(description="Whether this request stored it.")]
+    match: MatchOut | None = None
+
+
+class Added(msgspec.Struct):
+    """Whether it was added. False: it was there already, with the same content."""
+
+    id: str
+    added: bool
+
+
+class Replaced(msgspec.Struct):
+    """It is stored now. replaced: there was another one under this id."""
+
+    id: str
+    replaced: bool
+
+
+class Removed(msgspec.Struct):
+    """Whether there was such a document."""
+
+    id: str
+    removed: bool
+
+
+class StoredOut(msgspec.Struct, omit_defaults=True):
+    """A stored document."""
+
+    id: str
+    tokens: int
+    url: str | None = None
+    text: Annotated[str | None, Meta(description="Where texts are kept.")] = None
+
+
+class Matches(msgspec.Struct):
+    """Similar stored documents, the most similar first."""
+
+    matches: list[MatchOut]
+
+
+class SketchOut(msgspec.Struct):
+    """What the index would keep of a document."""
+
+    id: str
+    status: Annotated[str, Meta(description="fine, short (one shingle of all its tokens), empty or undecodable.")]
+    tokens: int
+    identity: Annotated[str, Meta(description="32 hexadecimal digits: the same for the same tokens.")]
+    features: Annotated[str, Meta(description="base64 of the keys it is found by: 64-bit integers, little-endian.")]
+
+
+class SketchesOut(msgspec.Struct):
+    """Sketches in the order of the documents."""
+
+    recipe: Annotated[str, Meta(description="Id of the recipe; sketches of two recipes do not compare.")]
+    sketches: list[SketchOut]
+
+
+class Comparison(msgspec.Struct, omit_defaults=True):
+    """Two documents, measured exactly."""
+
+    identical: Annotated[bool, Meta(description="The same tokens in the same order.")]
+    resemblance: Annotated[Share, Meta(description="Shared shingles of all shingles.")]
+    first_in_second: Annotated[Share, Meta(description="Share of the first one's shingles that the second has.")]
+    second_in_first: Share
+    recipe: Annotated[str, Meta(description="Id of the recipe whose tokens and shingles these are.")]
+    systems: Annotated[
+        list[dict[str, Any]] | None, Meta(description="By system: name, title, similar, candidate, scores, note.")
+    ] = None
+
+
+class Member(msgspec.Struct):
+    """A result in a group."""
+
+    id: str
+    rank: Annotated[int, Meta(ge=1)]
+    resemblance: Annotated[Share, Meta(description="Exact, with the group's best.")]
+
+
+class Group(msgspec.Struct):
+    """Near-duplicates: the best-ranked one, and those to fold behind it."""
+
+    id: Annotated[str, Meta(description="Of the best-ranked.")]
+    rank: Annotated[int, Meta(ge=1)]
+    others: list[Member]
+
+
+class Groups(msgspec.Struct):
+    """Every result is in one group; groups stand in the order of their best-ranked."""
+
+    groups: list[Group]
+
+
+class LineProblem(msgspec.Struct):
+    """The answer to a line that cannot be taken; the stream goes on. Where it ends the stream, `line` is the first one
+    that is not answered."""
+
+    line: Annotated[int, Meta(ge=1)]
+    error: ProblemOut
+
+
+def match_out(match: answers.Match) -> MatchOut:
+    """As it is sent."""
+    return MatchOut(
+        match.id, match.relation, match.similarity, match.measured, match.resemblance, match.error, match.url
+    )
+
+
+def verdict_out(verdict: answers.Verdict) -> VerdictOut:
+    """As it is sent."""
+    match = verdict.match
+    return VerdictOut(verdict.id, verdict.status, verdict.added, None if match is None else match_out(match))
+
+
+def stored_out(stored: answers.Stored) -> StoredOut:
+    """As it is sent."""
+    return StoredOut(stored.id, stored.tokens, stored.url, stored.text)
+
+
+def document_of(given: Document | Query | Line | QueryLine) -> answers.Document:
+    """As the index takes it."""
+    return answers.Document(given.id, given.text, given.html, given.url)
+
+
+def too_long(given: Any, limit: int) -> bool:
+    """Whether the content has more bytes in UTF-8 than allowed."""
+    content = given.text if given.text is not None else given.html
+    return len(content) * 4 > limit and len(content.encode()) > limit

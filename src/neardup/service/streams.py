@@ -1,0 +1,247 @@
+"""Streams of lines: a document each in, an answer each out, in order, for as long as a client likes.
+
+Arriving    what came and was not taken yet: whole lines, in bounded memory
+Work        what is done with the lines of a stream: how one is read, and the call for many of them
+converse    read, do, answer, until the client has sent all
+
+A reader gathers lines while a thread works on those before, so both cores are busy. It stops reading at BLOCK bytes,
+and the thread's answers are sent before the next lines are taken: a client that does not take its answers is not read
+from any further. What a client sees answered is done; writes are answered after their commit.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from neardup.errors import NeardupError
+from neardup.service.batching import isolated
+from neardup.service.http import Call, Gone
+from neardup.service.problems import Problem, plain, problem_of, validation_detail
+from neardup.service.settings import Limits
+from neardup.service.shapes import LineProblem, too_long
+
+MOST = 1000
+"""Lines in a call."""
+
+BLOCK = 4 << 20
+"""Bytes that are taken at once; reading goes on until as many wait. A longer line is taken alone."""
+
+GATHER = 0.002
+"""Seconds. A client's next packets are waited for so long before a few lines are worked on: lines that are sent
+together are then done together."""
+
+
+class Arriving:
+    """The lines of a stream that wait to be worked on. `None` among the blocks stands for a line that is too long."""
+
+    def __init__(self, call: Call, longest: int) -> None:
+        self._call, self._longest = call, longest
+        self._blocks: list[bytes | None] = []
+        self._held = 0
+        self._open: list[bytes] = []
+        """The beginning of a line whose end has not come."""
+        self._open_bytes = 0
+        self._passing = False
+        """The line that is coming is too long already."""
+        self.ended = self.gone = False
+        self.stir = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+
+    async def read(self) -> None:
+        """Until all has come, or the client goes away."""
+        try:
+            more = True
+            while more:
+                await self._room.wait()
+                piece, more = await self._call.piece()
+                self._take(piece)
+            if self._open or self._passing:
+                self._take(b"\n")
+            self.ended = True
+        except Gone:
+            self.gone = True
+        finally:
+            self.stir.set()
+
+    def _take(self, piece: bytes) -> None:
+        last = piece.rfind(b"\n") + 1
+        if last:
+            if self._passing:
+                self._passing = False
+                first = piece.index(b"\n") + 1
+                self._blocks.append(None)
+                whole = piece[first:last]
+            else:
+                whole = b"".join((*self._open, piece[:last]))
+            if whole:
+                self._blocks.append(whole)
+                self._held += len(whole)
+            self._open, self._open_bytes = [], 0
+            self.stir.set()
+            if self._held >= BLOCK:
+                self._room.clear()
+        rest = piece[last:]
+        if rest and not self._passing:
+            self._open.append(rest)
+            self._open_bytes += len(rest)
+            if self._open_bytes > self._longest:
+                self._passing, self._open, self._open_bytes = True, [], 0
+
+    @property
+    def few(self) -> bool:
+        """Whether it is worth to wait for more."""
+        return not self.ended and self._held < BLOCK // 8
+
+    def take(self) -> list[bytes | None]:
+        """All lines that wait. Empty ones are among them."""
+        lines: list[bytes | None] = []
+        for block in self._blocks:
+            lines += [None] if block is None else block[:-1].split(b"\n")
+        self._blocks, self._held = [], 0
+        self._room.set()
+        return lines
+
+    @property
+    def some(self) -> bool:
+        """Whether lines wait."""
+        return bool(self._blocks)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a stream does."""
+
+    decoder: msgspec.json.Decoder[Any]
+    call: Callable[[list[Any]], Sequence[Any]]
+    """Lines as they were decoded → what is answered, as it is sent. In a thread."""
+    adding: bool = False
+
+
+async def converse(
+    call: Call,
+    work: Work,
+    limits: Limits,
+    executor: Executor,
+    *,
+    stopping: asyncio.Event,
+    refused: Callable[[int], None],
+    failed: Callable[[Exception], None],
+) -> None:
+    """Answer a stream. `refused` is told of lines that could not be taken, `failed` of a mistake of ours."""
+    loop = asyncio.get_running_loop()
+    arriving = Arriving(call, limits.line)
+    await call.begin()
+    reader = loop.create_task(arriving.read())
+    stopped = loop.create_task(_stir_at(stopping, arriving))
+    number = 1
+    try:
+        while True:
+            why = await _lines_or_why_not(arriving, limits, stopping)
+            if why is not None:
+                await call.lines(plain(LineProblem(number, why.out(call.id))) + b"\n", limits.idle)
+                break
+            if not arriving.some:
+                break
+            lines = arriving.take()
+            for at in range(0, len(lines), MOST):
+                part = lines[at : at + MOST]
+                answers, done, bad = await loop.run_in_executor(
+                    executor, _answered, work, part, number, limits, call.id
+                )
+                number += len(part)
+                call.documents += done
+                if bad:
+                    refused(bad)
+                if answers:
+                    await call.lines(answers, limits.idle)
+                if arriving.gone:
+                    raise Gone
+    except Exception as error:
+        if isinstance(error, Gone):
+            raise
+        failed(error)
+        await call.lines(plain(LineProblem(number, Problem("failed").out(call.id))) + b"\n", limits.idle)
+    finally:
+        await _ended(reader, stopped)
+    await call.end()
+
+
+async def _lines_or_why_not(arriving: Arriving, limits: Limits, stopping: asyncio.Event) -> Problem | None:
+    """Wait until there are lines, or none will come. The problem that ends the stream before."""
+    try:
+        async with asyncio.timeout(limits.idle):
+            while not (arriving.some or arriving.ended or arriving.gone or stopping.is_set()):
+                arriving.stir.clear()
+                await arriving.stir.wait()
+    except TimeoutError:
+        return Problem("timeout", f"No line came for {limits.idle:g} seconds.")
+    if arriving.gone:
+        raise Gone
+    if stopping.is_set():
+        return Problem("stopping", "This line and those behind it were not looked at.")
+    if arriving.some and arriving.few:
+        await asyncio.sleep(GATHER)
+    return None
+
+
+async def _stir_at(stopping: asyncio.Event, arriving: Arriving) -> None:
+    await stopping.wait()
+    arriving.stir.set()
+
+
+async def _ended(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def _answered(work: Work, lines: list[bytes | None], first: int, limits: Limits, id_: str) -> tuple[bytes, int, int]:
+    """The answers to some lines, how many documents they were, and how many lines were refused."""
+    answers: list[Any] = [None] * len(lines)
+    places, documents = [], []
+    for at, line in enumerate(lines):
+        try:
+            found = _decoded(work, line, limits)
+        except Problem as problem:
+            answers[at] = LineProblem(first + at, problem.out(id_))
+            continue
+        if found is not None:
+            places.append(at)
+            documents.append(found)
+    refused = sum(answer is not None for answer in answers)
+    results: Sequence[Any] = []
+    if documents:
+        try:
+            results = isolated(work.call, documents)
+        except NeardupError as error:  # of the index, not of a document
+            results = [error] * len(documents)
+    for at, result in zip(places, results, strict=True):
+        if isinstance(result, NeardupError):
+            refused += 1
+            result = LineProblem(first + at, problem_of(result, adding=work.adding).out(id_))
+        answers[at] = result
+    return msgspec.json.Encoder().encode_lines([a for a in answers if a is not None]), len(documents), refused
+
+
+def _decoded(work: Work, line: bytes | None, limits: Limits) -> Any:
+    """What a line says; None for an empty one."""
+    if line is None or len(line) > limits.line:
+        raise Problem("too-large", f"The line has more than {limits.line:,} bytes.")
+    if not line.strip():
+        return None
+    try:
+        found = work.decoder.decode(line)
+    except msgspec.ValidationError as error:
+        raise Problem("invalid", validation_detail(error)) from None
+    except (ValueError, RecursionError):
+        raise Problem("not-json", "The line is no JSON object in UTF-8.") from None
+    if hasattr(found, "text") and too_long(found, limits.document):
+        raise Problem("too-large", f"The document has more than {limits.document:,} bytes.")
+    return found

@@ -1,0 +1,468 @@
+"""neardup index …, as people and pipes use it."""
+
+import contextlib
+import io
+import json
+import os
+import random
+import re
+import select
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+import neardup
+from neardup import sample
+from neardup.cli import main
+from neardup.index import Index
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-m", "neardup", "index"]
+WORDS = [f"word{i}" for i in range(5000)]
+
+
+def text(seed: int, words: int = 60) -> str:
+    return " ".join(random.Random(seed).choices(WORDS, k=words))
+
+
+def line(id: str, text: str, **more: object) -> str:
+    return json.dumps({"id": id, "text": text, **more}) + "\n"
+
+
+def distinct(number: int, words: int = 60) -> bytes:
+    return "".join(line(f"d{i}", text(i, words)) for i in range(number)).encode()
+
+
+def ids(output: bytes | str) -> list[str]:
+    """Of the whole lines."""
+    lines = output.splitlines(keepends=True)
+    ends = b"\n" if isinstance(output, bytes) else "\n"
+    return [json.loads(each)["id"] for each in lines if each.endswith(ends)]
+
+
+class Done:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """The command in this process: the same as in one of its own, a second faster."""
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+
+    def run(*arguments: object, stdin: str = "", group: tuple[str, ...] = ("index",)) -> Done:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([*group, *map(str, arguments)])
+        told = capfd.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Done(ended.value.code, told.out, told.err)
+
+    return run
+
+
+def started(*arguments: object, **options: object) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
+    )
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pages")
+    sample.write(folder, scale=0.3)
+    return folder
+
+
+@pytest.fixture
+def seen(tmp_path: Path) -> Path:
+    return tmp_path / "seen.ndx"
+
+
+# Pipes.
+
+
+def test_in_a_pipe_new_lines_are_passed_on_byte_for_byte(seen, tmp_path):
+    first, other = text(1), text(2)
+    odd = f'  {{"text": "{first}",\t"more": [1,  2.50], "id" : "a"}} \r\n'.encode()
+    lines = [odd, line("b", first.upper() + "!").encode(), b"\n", line("c", other).encode().rstrip(b"\n")]
+    (tmp_path / "in").write_bytes(b"".join(lines))
+    chain = f"cat in | {sys.executable} -m neardup index filter seen.ndx | tee out | wc -l"
+    done = subprocess.run(["sh", "-c", chain], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out").read_bytes() == odd + lines[3] + b"\n"
+    assert done.stdout.strip() == "2"
+    assert "seen.ndx: there was no index; one is made, by recipe stream" in done.stderr
+    assert "3 documents: 2 passed on, 0 near-duplicates, 1 identical" in done.stderr
+    with Index.open(seen, create=False) as index:
+        assert index.contains_many(["a", "b", "c"]) == [True, False, True]
+
+
+def test_a_kill_loses_no_document(seen):
+    given = distinct(2000, words=30)
+    every = {f"d{i}" for i in range(2000)}
+    passed: set[str] = set()
+    for lines_until_kill in (1, 1100):
+        with started("filter", seen, "-q", stderr=None) as process:
+            assert process.stdin
+            assert process.stdout
+            feeding = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=process.stdin)
+            process.stdin.close()
+            assert feeding.stdin
+            os.set_blocking(feeding.stdin.fileno(), False)
+            rest, output = memoryview(given), b""
+            while output.count(b"\n") < lines_until_kill:
+                writing = [feeding.stdin] if rest else []
+                readable, writable, _ = select.select([process.stdout], writing, [], 30)
+                assert readable or writable
+                if writable:
+                    rest = rest[os.write(feeding.stdin.fileno(), rest[:4096]) :]
+                if readable:
+                    piece = os.read(process.stdout.fileno(), 1 << 16)
+                    assert piece, "it ended"
+                    output += piece
+            process.kill()
+            output += process.stdout.read()
+            feeding.kill()
+            feeding.wait()
+            feeding.stdin.close()
+        assert process.returncode == -signal.SIGKILL
+        passed |= set(ids(output))
+    done = subprocess.run([*COMMAND, "filter", seen, "-q"], input=given, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    again = ids(done.stdout)
+    assert passed | set(again) == every
+    assert len(again) < 2000  # what was remembered is not passed on again
+    with Index.open(seen, create=False) as index:
+        assert len(index) == 2000
+
+
+def test_when_nobody_listens_it_ends_quietly_and_remembers_nothing_of_the_batch(seen, tmp_path):
+    given = tmp_path / "given.jsonl"
+    given.write_bytes(distinct(1000, words=100))  # one batch, more than a pipe holds
+    with started("filter", seen, given) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+        process.stdout.close()
+        told = process.stderr.read().decode()
+    assert process.returncode == 128 + signal.SIGPIPE
+    assert "Error" not in told
+    assert "passed on" not in told
+    with Index.open(seen, create=False) as index:
+        assert len(index) == 0
+
+
+def test_a_line_is_answered_before_the_next_one_is_there(seen):
+    with started("filter", seen, "-q") as process:
+        assert process.stdin
+        assert process.stdout
+
+        def ask(*lines: str) -> None:
+            process.stdin.write("".join(lines).encode())
+            process.stdin.flush()
+
+        def answer() -> bytes:
+            assert select.select([process.stdout], [], [], 60)[0], "nothing is answered while the pipe is open"
+            return os.read(process.stdout.fileno(), 1 << 16)
+
+        ask(line("a", text(1)))
+        assert ids(answer()) == ["a"]
+        ask(line("copy", text(1)), line("b", text(2)))
+        assert ids(answer()) == ["b"]
+        half = line("c", text(3))
+        ask(half[:40])
+        ask(half[40:])
+        assert ids(answer()) == ["c"]
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == b""
+        assert process.stderr
+        assert b"Interrupted." in process.stderr.read()
+    assert process.returncode == 130
+    with Index.open(seen, create=False) as index:
+        assert index.contains_many(["a", "copy", "b", "c"]) == [True, False, True, True]
+
+
+def test_half_a_line_at_the_end_of_a_file_stays_alone(seen, tmp_path):
+    out = tmp_path / "out.jsonl"
+    out.write_bytes(line("whole", text(1)).encode() + b'{"id": "hal')
+    with out.open("ab") as file:
+        done = subprocess.run(
+            [*COMMAND, "filter", seen, "-q"], input=line("next", text(2)).encode(), stdout=file, timeout=120
+        )
+    assert done.returncode == 0
+    assert [each[:12] for each in out.read_bytes().splitlines()] == [b'{"id": "whol', b'{"id": "hal', b'{"id": "next']
+
+
+def test_a_full_disk_is_told_and_nothing_is_remembered(seen):
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*COMMAND, "filter", seen], input=distinct(3), stdout=full, stderr=subprocess.PIPE, timeout=120
+        )
+    assert done.returncode == 1
+    assert b"standard output: the disk is full" in done.stderr
+    with Index.open(seen, create=False) as index:
+        assert len(index) == 0
+
+
+# What filter passes on.
+
+
+@pytest.mark.parametrize(("recipe", "keep"), [("stream", "sketch"), ("default", "text")])
+def test_what_is_passed_on_is_what_dedup_keeps(pages, seen, tmp_path, here, recipe, keep):
+    assert here("create", seen, "--recipe", recipe, "--keep", keep, "-q").code == 0
+    done = here("filter", seen, pages / "pages.jsonl")
+    assert done.code == 0, done.err
+    kept = neardup.dedup(pages / "pages.jsonl", recipe=recipe).kept.column("id").to_pylist()
+    assert ids(done.out) == kept
+    assert 0 < len(kept) < len((pages / "pages.jsonl").read_bytes().splitlines())
+
+
+def test_a_dry_run_passes_on_the_same_and_remembers_nothing(pages, seen, tmp_path, here):
+    lines = (pages / "pages.jsonl").read_bytes().splitlines(keepends=True)
+    half, whole = tmp_path / "half.jsonl", pages / "pages.jsonl"
+    half.write_bytes(b"".join(lines[::2]))
+    rejected = tmp_path / "rejected.jsonl"
+    dry_and_new = here("filter", seen, half, "--dry-run", "-q")
+    assert not seen.exists()
+    assert here("filter", seen, half, "-q").out == dry_and_new.out != ""
+    dry = here("filter", seen, whole, "--dry-run", "-q", "--rejected", rejected)
+    refused = [json.loads(each) for each in rejected.read_text().splitlines()]
+    wet = here("filter", seen, whole, "-q", "--rejected", rejected)
+    assert dry.out == wet.out != ""
+    told = [json.loads(each) for each in rejected.read_text().splitlines()]
+    assert [r["document"] for r in told] == 2 * [r["document"] for r in refused]
+    assert len(refused) + len(dry.out.splitlines()) == len(lines)
+    first = refused[0]
+    assert first["document"] == json.loads(lines[first["line"] - 1])
+    assert first["status"] == "duplicate"
+    assert first["match"]["id"]
+
+
+def test_lines_that_are_no_documents(seen, tmp_path, here):
+    broken = [line("a", text(1)), "no JSON\n", '{"id": "b"}\n', '{"id": "c", "text": 7}\n', "[1]\n", line("d", text(2))]
+    given = tmp_path / "given.jsonl"
+    given.write_text("".join(broken))
+    stopped = here("filter", seen, given)
+    assert stopped.code == 1
+    assert stopped.out == broken[0]  # what came before it is passed on
+    assert "given.jsonl:2: not JSON" in stopped.err
+    assert "--on-error skip" in stopped.err
+    skipped = here("filter", seen, given, "--on-error", "skip")
+    assert (skipped.code, skipped.out) == (0, broken[5])
+    assert "4 that cannot be read, left out" in skipped.err
+    passed = here("filter", seen, given, "--on-error", "pass")
+    assert (passed.code, passed.out) == (0, "".join(broken[1:5]))
+    assert "4 that cannot be read, passed on" in passed.err
+    too_long = here("filter", seen, given, "--on-error", "pass", "--max-document-bytes", "20")
+    assert (too_long.code, too_long.out) == (0, "".join(broken))
+
+
+def test_without_an_id_the_content_is_the_name(seen, tmp_path, here):
+    given = tmp_path / "given.jsonl"
+    given.write_text("".join(json.dumps({"url": f"http://h/{i}", "text": text(i % 3)}) + "\n" for i in range(6)))
+    done = here("filter", seen, given)
+    assert len(done.out.splitlines()) == 3
+    assert "no ids, so a text's SHA-256 is its id" in done.err
+    [one] = here("check", seen, given, "-q").out.splitlines()[3:4]
+    assert json.loads(one)["match"]["id"] == sha256(text(0).encode()).hexdigest()
+    revisited = here("filter", tmp_path / "by_url.ndx", given, "--id-field", "url", "-q")
+    assert revisited.out == done.out
+    [one] = here("check", tmp_path / "by_url.ndx", given, "-q").out.splitlines()[5:]
+    assert json.loads(one)["match"]["id"] == "http://h/2"
+
+
+def test_lines_of_text(seen, tmp_path, here):
+    given = tmp_path / "given.txt"
+    given.write_text(f"{text(1)}\n{text(2)}\r\n{text(1)}\n" + '{"no": "JSON"}\n')
+    rejected = tmp_path / "rejected.jsonl"
+    done = here("filter", seen, given, "--format", "lines", "-q", "--rejected", rejected)
+    assert done.out.split("\n") == [text(1), text(2) + "\r", '{"no": "JSON"}', ""]
+    assert json.loads(rejected.read_text())["document"] == text(1)
+
+
+# The others.
+
+
+def test_what_the_page_shows_is_what_happens(tmp_path, here, monkeypatch):
+    page = (ROOT / "docs/index.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    shown = [each for block in re.findall(r"```console\n(.*?)```", page, re.S) for each in block.split("$ ")[1:]]
+    assert len(shown) > 10
+    for command, *promised in (each.splitlines() for each in shown):
+        if "|" in command:
+            piped = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
+            done = Done(piped.returncode, piped.stdout, piped.stderr)
+        else:
+            done = here(*shlex.split(command)[1:], group=())
+        assert done.code == 0, (command, done.err)
+        for each in promised:
+            assert each.partition(" · 1,372 documents/s")[0] in done.out + done.err, (command, done.out, done.err)
+    [code] = re.findall(r"```python\n(.*?)```", page, re.S)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(compile(code, "docs/index.md", "exec"), {})
+    assert printed.getvalue() == code.rpartition("# ")[2]
+
+
+def test_the_example_remembers_pages(pages, seen):
+    example = [sys.executable, ROOT / "examples/crawl_with_memory.py", seen, pages / "html"]
+    done = subprocess.run(example, capture_output=True, text=True, timeout=120)
+    assert re.search(r"is like .* \(0\.\d\d ± 0\.0\d\)\n", done.stdout), done.stderr
+    assert re.search(r"\d+ pages remembered: \{'new': \d+, ", done.stdout)
+
+
+@pytest.mark.parametrize("kind", ["pages.jsonl", "pages.parquet", "html", "pages.warc.gz"])
+def test_every_format_goes_in_and_is_found_again(pages, seen, here, kind):
+    here("create", seen, "-q")
+    added = here("add", seen, pages / kind)
+    assert added.code == 0, added.err
+    with Index.open(seen, create=False) as index:
+        number = len(index)
+    assert f"{number:,} documents added, 0 were there already; {seen} has {number:,} documents" in added.err
+    assert f"0 documents added, {number:,} were there already" in here("add", seen, pages / kind).err
+    verdicts = [json.loads(each) for each in here("check", seen, pages / kind, "-q").out.splitlines()]
+    assert len(verdicts) == number
+    assert {v["status"] for v in verdicts} <= {"duplicate", "empty"}
+    assert all(v["match"]["relation"] == "identical" for v in verdicts if v["status"] == "duplicate")
+
+
+def test_an_index_of_a_run_needs_no_text(pages, seen, tmp_path, here):
+    result = neardup.dedup(pages / "pages.jsonl", recipe="stream", work=tmp_path / "out" / "work")
+    result.write(tmp_path / "out", corpus=False)
+    kept = len(result.kept)
+    made = here("create", seen, "--run", tmp_path / "out")
+    assert made.code == 0, made.err
+    assert f"{kept:,} documents. threshold 0.8" in made.err
+    again = here("add", seen, "--run", tmp_path / "out")
+    assert f"0 documents added; {seen} has {kept:,} documents" in again.err
+    fresh = tmp_path / "fresh.ndx"
+    refused = here("create", fresh, "--run", tmp_path / "out", "--recipe", "default")
+    assert refused.code == 2
+    assert not fresh.exists()
+
+
+def test_another_text_under_an_id_is_refused_or_replaced(seen, tmp_path, here):
+    given, other = tmp_path / "given.jsonl", tmp_path / "other.jsonl"
+    given.write_bytes(distinct(3))
+    other.write_text(line("d0", text(99)))
+    here("create", seen, "-q")
+    here("add", seen, given, "-q")
+    refused = here("add", seen, other)
+    assert refused.code == 2
+    assert "'d0' is stored with another text" in refused.err
+    assert "--update" in refused.err
+    replaced = here("add", seen, other, "--update")
+    assert "0 documents added, 1 replaced" in replaced.err
+    [verdict] = here("check", seen, other, "-q").out.splitlines()
+    assert json.loads(verdict)["match"]["relation"] == "identical"
+
+
+def test_what_is_removed_is_new_again(seen, tmp_path, here):
+    given = tmp_path / "given.jsonl"
+    given.write_bytes(distinct(5))
+    here("create", seen, "-q")
+    here("add", seen, given, "-q")
+    gone = here("remove", seen, "d0", "nobody")
+    assert gone.code == 0
+    assert "nobody: is not there" in gone.err
+    assert "1 document removed, 1 not there; 4 left" in gone.err
+    assert "2 documents removed, 0 not there; 2 left" in here("remove", seen, stdin='d1\n{"id": "d2"}\n').err
+    assert ids(here("filter", seen, given, "-q").out) == ["d0", "d1", "d2"]
+    assert here("remove", seen, "-", stdin='{"url": "u"}\n').code == 1
+
+
+def test_export_compact_and_info(seen, tmp_path, here):
+    given, moved = tmp_path / "given.jsonl", tmp_path / "moved.ndx"
+    given.write_bytes(distinct(50))
+    here("create", seen, "--threshold", "0.9", "-q")
+    here("add", seen, given, "-q")
+    facts = json.loads(here("info", seen, "--json").out)
+    assert (facts["documents"], facts["threshold"], facts["judged_by"]) == (50, 0.9, "estimate")
+    assert 0.95 < facts["found_at_threshold"] < 0.97
+    assert 0.03 < facts["error_at_threshold"] < 0.034
+    shown = here("info", seen).out
+    assert "documents  50\n" in shown
+    assert "threshold 0.9 · resemblance estimated from 96 samples, ± 0.032" in shown
+    assert not any(each.endswith(" ") for each in shown.splitlines())
+    out = tmp_path / "out.parquet"
+    assert "50 documents in" in here("export", seen, "-o", out).err
+    assert here("export", seen, "-o", out).code == 2
+    here("create", moved, "--threshold", "0.9", "-q")
+    assert "50 documents added" in here("add", moved, "--export", out).err
+    assert here("filter", moved, given, "-q").out == ""
+    assert " before, " in here("compact", moved).err
+
+
+def test_verdicts_while_another_process_writes(seen, tmp_path, here):
+    given = tmp_path / "given.jsonl"
+    given.write_bytes(distinct(2))
+    with Index.open(seen) as index:
+        index.add("d1", text(1))
+        verdicts = [json.loads(each)["status"] for each in here("check", seen, given, "-q").out.splitlines()]
+        assert verdicts == ["new", "duplicate"]
+        assert ids(here("filter", seen, given, "-q", "--dry-run").out) == ["d0"]
+        assert json.loads(here("info", seen, "--json").out)["documents"] == 1
+        refused = here("add", seen, given)
+    assert refused.code == 1
+    assert "writing to this index" in refused.err
+
+
+def test_what_cannot_be_is_refused_with_the_next_move(seen, pages, tmp_path, here):
+    here("create", seen, "-q")
+    jsonl, parquet, none = pages / "pages.jsonl", pages / "pages.parquet", tmp_path / "none.ndx"
+    refusals = [
+        (["check", none, jsonl], 1, "there is no index. Make one with: neardup index create"),
+        (["info", none], 1, "there is no index"),
+        (["create", seen], 1, "there is an index already"),
+        (["create", none, "--recipe", "nope"], 2, "there is no recipe 'nope'"),
+        (["create", none, "--run", pages], 1, "holds no finished run"),
+        (["check", jsonl], 2, "is a file, and PATH is an index"),
+        (["filter", jsonl], 2, "is a file, and PATH is an index"),
+        (["filter", pages, jsonl], 1, "is no index"),
+        (["filter", seen, parquet], 2, "parquet has none"),
+        (["filter", seen, jsonl, "--text-field", "nope"], 1, "no field 'nope'"),
+        (["add", seen, tmp_path / "nothing.jsonl"], 1, "there is no such file"),
+        (["add", seen, seen], 2, "is an index, and documents are asked for"),
+        (["add", seen, "-", jsonl], 2, "standard input, or files"),
+        (["add", seen, "--export", parquet], 1, "is no exported index"),
+        (["add", seen, "--format", "warc"], 2, "warc has no lines"),
+        (["filter", seen, jsonl, "--rejected", tmp_path / "no" / "folder"], 1, "cannot be written"),
+    ]
+    for arguments, code, words in refusals:
+        done = here(*arguments)
+        assert (done.code, done.out) == (code, ""), arguments
+        assert words in done.err, (arguments, done.err)
+    assert not none.exists()
+
+
+def test_a_shared_index_and_no_word_of_its_password(address, seen, tmp_path, here):
+    secret = address.replace("neardup@", "neardup:open-sesame@")
+    given = tmp_path / "given.jsonl"
+    given.write_bytes(distinct(5))
+    done = [
+        here("create", secret),
+        here("create", secret),
+        here("add", secret, given),
+        here("filter", secret, given, "--dry-run"),
+        here("info", secret),
+        here("info", secret, "--json"),
+        here("remove", secret, "d0"),
+        here("filter", secret, given),
+        here("check", secret, given),
+        here("export", secret, "-o", tmp_path / "out.parquet"),
+        here("compact", secret),
+    ]
+    assert [each.code for each in done] == [0, 1, *[0] * 9]
+    assert ids(done[7].out) == ["d0"]
+    assert not any("sesame" in each.out + each.err for each in done)
+    here("create", seen, "-q")
+    assert "5 documents added" in here("add", seen, "--export", tmp_path / "out.parquet").err

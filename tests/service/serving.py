@@ -1,0 +1,129 @@
+"""A service in a process of its own, as a user runs it; and texts that are like nothing else."""
+
+import itertools
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+READ, WRITE = "read-token-of-the-tests", "write-token-of-the-tests"
+
+_WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lmnrstx"]
+_NUMBERS = itertools.count()
+
+
+def fresh(words: int = 60) -> str:
+    """A text that was never made before."""
+    n = next(_NUMBERS)
+    return " ".join([f"text{os.getpid()}x{n}", *random.Random(f"{os.getpid()}-{n}").choices(_WORDS, k=words)])
+
+
+def name(slash: str = "/") -> str:
+    """An id that was never given before."""
+    return f"https:{slash}{slash}{os.getpid()}.example{slash}{next(_NUMBERS)}?a=b c&ü"
+
+
+class Service:
+    """`neardup serve`, ready to be asked."""
+
+    def __init__(self, index: Path | str, *options: str, environment: dict[str, str] | None = None) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "neardup", "serve", str(index), "--port", "0", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **(environment or {})},
+        )
+        assert self.process.stdout is not None
+        self.address = self.process.stdout.readline().strip()
+        if not self.address:
+            raise AssertionError(self.process.communicate(timeout=30)[1])
+        parts = urlsplit(self.address)
+        self.host, self.port = str(parts.hostname), int(parts.port or 0)
+        self.http = httpx.Client(base_url=self.address, timeout=30)
+
+    def post(self, what: str, asked: Any = None, **options: Any) -> httpx.Response:
+        return self.http.post(f"/v1/{what}", json=asked, **options)
+
+    def stream(self, what: str, lines: list[Any], **options: Any) -> list[dict[str, Any]]:
+        """Bytes are sent as they are, other things as JSON."""
+        data = b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines)
+        headers = {"Content-Type": "application/x-ndjson", **options.pop("headers", {})}
+        answer = self.http.post(f"/v1/stream/{what}", content=data, headers=headers, **options)
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["content-type"] == "application/x-ndjson"
+        return [json.loads(line) for line in answer.text.splitlines()]
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection((self.host, self.port), timeout=20)
+
+    def begin(self, path: str, length: int, kind: str = "application/json") -> socket.socket:
+        """A request whose body is still to be sent."""
+        made = self.connect()
+        head = f"POST {path} HTTP/1.1\r\nHost: {self.host}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+        made.sendall(head.encode())
+        return made
+
+    def memory(self) -> int:
+        """The most bytes that it ever held in memory."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) << 10
+
+    def stop(self, how: int = signal.SIGTERM) -> str:
+        """End it; what it said on stderr."""
+        self.http.close()
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        return self.process.communicate(timeout=30)[1]
+
+
+@contextmanager
+def serving(index: Path | str, *options: str, environment: dict[str, str] | None = None) -> Iterator[Service]:
+    """For as long as the block lasts."""
+    service = Service(index, *options, environment=environment)
+    try:
+        yield service
+    finally:
+        service.stop()
+
+
+def answer_on(sock: socket.socket) -> tuple[int, dict[str, str], bytes]:
+    """Read one answer with a Content-Length: status, headers, body."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = sock.recv(65536)
+        assert piece, f"the connection was closed after {data!r}"
+        data += piece
+    head, _, body = data.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = {key.lower(): value for key, _, value in (line.partition(": ") for line in lines)}
+    while len(body) < int(headers.get("content-length", 0)):
+        piece = sock.recv(65536)
+        assert piece, "the connection was closed in the middle of a body"
+        body += piece
+    return int(first.split()[1]), headers, body
+
+
+def problem(answer: httpx.Response, status: int, kind: str) -> dict[str, Any]:
+    """Check that an answer is a problem of this kind, in every respect, and return it."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    found = answer.json()
+    assert set(found) == {"type", "title", "status", "detail", "instance"}
+    assert found["type"] == f"/docs#{kind}"
+    assert found["status"] == status
+    assert found["instance"] == answer.headers["x-request-id"]
+    assert "Traceback" not in answer.text
+    return found
