@@ -48,18 +48,18 @@ class Batch:
 class Corpus:
     """All documents there are. Equal seeds give equal ones.
 
-    lag: a copy comes at least so many documents after its original. Several that fill an index side by side do not keep
-    step; with this, an original is there before its copies all the same.
+    settled: copies are of documents below this number alone. Where these are stored before several processes go on side
+    by side, originals are there before their copies, whoever is faster.
     """
 
-    def __init__(self, seed: int = 1, *, lag: int = 0) -> None:
+    def __init__(self, seed: int = 1, *, settled: int = OUTSIDE) -> None:
         rng = np.random.default_rng(seed)
         frequencies = np.power(np.arange(VOCABULARY) + 2.7, -1.05)  # Zipf-Mandelbrot
         limits = np.cumsum(frequencies / frequencies.sum())[:-1]
         drawn = np.searchsorted(limits, rng.random((SENTENCES, WORDS)))
         words = np.array(_words(rng), object)
         self.sentences = [f"{' '.join(line)}. " for line in words[drawn].tolist()]
-        self.seed, self.lag = seed, lag
+        self.seed, self.settled = seed, settled
 
     def batch(self, first: int, size: int, *, among: int = 0) -> Batch:
         """Documents `first` to `first + size`. Copies are of documents before them; from OUTSIDE on, below `among`."""
@@ -77,7 +77,7 @@ class Corpus:
 
     def roots(self, numbers: Numbers, *, among: int = 0) -> Numbers:
         """The document that each is a version of: itself, unless it is a copy."""
-        bounds = np.where(numbers < OUTSIDE, numbers - self.lag, among)
+        bounds = np.where(numbers < OUTSIDE, np.minimum(numbers, self.settled), among)
         group = self._hashed(numbers, 4) % (bounds // EVERY).clip(1).astype(np.uint64)
         root = group.astype(np.int64) * EVERY + self._drawn(numbers, 5, EVERY - 1)  # the last of a group is a copy
         return np.where((numbers % EVERY == EVERY - 1) & (bounds >= EVERY), root, numbers)

@@ -1,7 +1,8 @@
 """`python -m benchmarks.index.speed`: how fast a living index is, how large it gets, and how right it is.
 
     --sizes 1000000 10000000              one index, measured at each of these sizes
-    --store postgresql://…                the same index shared by processes: --writers 1 4
+    --store postgresql://…                an index on a server; one process fills a quarter of it, then --writers 1 4
+                                          go on side by side
 
 An index of recipe `stream` is filled by `check_and_add_many` in batches of 1,000, each of which is on disk when the
 call returns; 10 % of the documents are copies (see corpus). Times are of the calls alone; what it takes to make the
@@ -62,9 +63,9 @@ class Sketching:
             self.seconds += time.perf_counter() - begin
 
 
-def fill(store: str, first: int, size: int, lag: int = 0, step: int = 1, start: int = 0) -> dict[str, Any]:
+def fill(store: str, first: int, size: int, settled: int = OUTSIDE, step: int = 1, start: int = 0) -> dict[str, Any]:
     """Offer every `step`-th batch of the documents from `first` to `size`, beginning with number `start` of them."""
-    corpus = Corpus(lag=lag)
+    corpus = Corpus(settled=settled)
     before = processes.reset_peak()
     index = Index.open(store, "stream")
     index.check_many(corpus.batch(OUTSIDE, BATCH).documents)  # the kernels are compiled or loaded
@@ -104,13 +105,13 @@ def fill(store: str, first: int, size: int, lag: int = 0, step: int = 1, start: 
     }
 
 
-def ask(store: str, size: int, documents: int, lag: int = 0) -> dict[str, Any]:
+def ask(store: str, size: int, documents: int, settled: int = OUTSIDE) -> dict[str, Any]:
     """Open what a killed process left, and ask it. `documents`: how many were acknowledged."""
     begin = time.perf_counter()
     index = Index.open(store)
     opened = time.perf_counter() - begin
     found = len(index)
-    corpus = Corpus(lag=lag)
+    corpus = Corpus(settled=settled)
     answers = Answers(corpus, among=size)
     index.check_many(corpus.batch(OUTSIDE, BATCH).documents)
     rate, share = _checks(index, answers, size, OUTSIDE)
@@ -132,12 +133,12 @@ def ask(store: str, size: int, documents: int, lag: int = 0) -> dict[str, Any]:
     }
 
 
-def change(store: str, size: int, lag: int = 0) -> dict[str, Any]:
+def change(store: str, size: int, settled: int = OUTSIDE) -> dict[str, Any]:
     """Open, compact, ask again, and remove documents."""
     begin = time.perf_counter()
     index = Index.open(store)
     opened = time.perf_counter() - begin
-    corpus = Corpus(lag=lag)
+    corpus = Corpus(settled=settled)
     answers = Answers(corpus, among=size)
     begin = time.perf_counter()
     index.compact()
@@ -261,14 +262,15 @@ def shared(address: str, sizes: list[int], writers: list[int]) -> list[dict[str,
             with _schema(address, f"bench_{os.getpid()}_{size}_{many}") as (store, server):
                 row = {"index": f"{size:,} documents, {many} writing", "store": server, "writers": many}
                 row["load before"] = os.getloadavg()
-                lag = size // 4
-                running = [Apart("fill", store, 0, size, lag, many, at).ready() for at in range(many)]
+                settled = size // 4
+                Apart("fill", store, 0, settled).ready().go().answer()
+                running = [Apart("fill", store, settled, size, settled, many, at).ready() for at in range(many)]
                 began = time.perf_counter()
                 parts = [part.answer() for part in [part.go() for part in running]]
                 row |= _together(parts, time.perf_counter() - began)
                 row["load after filling"] = os.getloadavg()
-                row |= Apart("ask", store, size, row["documents"], lag).answer()
-                row |= Apart("change", store, size, lag).answer()
+                row |= Apart("ask", store, size, row["documents"], settled).answer()
+                row |= Apart("change", store, size, settled).answer()
                 rows.append(_judged(row))
     return rows
 

@@ -37,8 +37,12 @@ class Service:
     """`neardup serve`, ready to be asked."""
 
     def __init__(self, index: Path | str, *options: str, environment: dict[str, str] | None = None) -> None:
+        command = [sys.executable, "-m", "neardup", "serve", str(index), "--port", "0", *options]
+        self._begin(command, environment)
+
+    def _begin(self, command: list[str], environment: dict[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "neardup", "serve", str(index), "--port", "0", *options],
+            command,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

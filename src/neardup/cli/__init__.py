@@ -6,6 +6,7 @@
     recipes  neardup recipes [NAME]
     tune     neardup tune …            (answers: what it computes, curve: how it is drawn)
     explain  neardup explain OUT ID…
+    index    neardup index create|add|check|filter|remove|info|export|compact PATH
     sample   neardup sample FOLDER
 
 Shared: options (of dedup and pairs), show (progress and summaries).

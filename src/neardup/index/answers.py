@@ -16,6 +16,9 @@ Status = Literal["new", "duplicate", "empty", "undecodable"]
 """new: nothing similar is stored. empty, undecodable: there are no words to compare; such a document is similar to
 nothing, is passed on like a new one, and is stored where asked."""
 
+Keep = Literal["sketch", "text", "reference"]
+"""What is kept of a document, beside its id: the sketch alone, its text too, or where its text can be read again."""
+
 
 class Document(msgspec.Struct, frozen=True):
     """A document on its way in. `text` and `html` are strings or UTF-8 bytes; give one of them."""
@@ -24,6 +27,8 @@ class Document(msgspec.Struct, frozen=True):
     text: str | bytes | None = None
     html: str | bytes | None = None
     url: str | None = None
+    reference: str | None = None
+    """Where the text can be read again, for an index that keeps that: a path, or PATH#START-STOP for bytes of it."""
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -73,3 +78,5 @@ class Stored(msgspec.Struct, frozen=True):
     url: str | None
     text: str | None
     """Where it is kept."""
+    reference: str | None = None
+    """Where that is kept."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import UsageError
 from neardup.index.answers import Document
+from neardup.index.references import as_kept
 from neardup.index.rows import Rows, joined
 from neardup.recipe import Recipe
 from neardup.sketches.base import Sketches
@@ -30,6 +31,8 @@ class Arrived:
 
     rows: Rows
     text: TextBatch
+    references: list[bytes | None] = field(default_factory=list)
+    """Where each text can be read again, as it is kept."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -49,7 +52,7 @@ class Arrivals:
 
     def __call__(self, documents: Any) -> Arrived:
         """documents: Documents, dicts or an Arrow table."""
-        ids, contents, html, urls = _columns(documents)
+        ids, contents, html, urls, references = _columns(documents)
         if html.any():
             require_extractor()
         decoded = ["utf-8" if isinstance(c, str) else None for c in contents]  # whatever a page says of itself
@@ -71,7 +74,8 @@ class Arrivals:
             joined([part.ragged for part in made]),
             bits,
         )
-        return Arrived(rows, text)
+        kept = [None if r is None else as_kept(r, html=bool(h)) for r, h in zip(references, html, strict=True)]
+        return Arrived(rows, text, kept)
 
     def _in_parts(self, sketch: Callable[[TextBatch], Sketches], text: TextBatch) -> list[Sketches]:
         n, total = len(text.offsets) - 1, int(text.offsets[-1] - text.offsets[0])
@@ -87,8 +91,10 @@ def _part(text: TextBatch, start: int, stop: int) -> TextBatch:
     return TextBatch(text.data, text.offsets[start : stop + 1], links)
 
 
-def _columns(documents: Any) -> tuple[list[str], list[Any], NDArray[np.bool_], list[str | None]]:
-    """Ids, contents, which of them are HTML, URLs."""
+def _columns(
+    documents: Any,
+) -> tuple[list[str], list[Any], NDArray[np.bool_], list[str | None], list[str | None]]:
+    """Ids, contents, which of them are HTML, URLs, references."""
     if isinstance(documents, pa.Table | pa.RecordBatch):
         documents = documents.to_pylist()
     elif isinstance(documents, str | bytes | Mapping | Document):
@@ -101,13 +107,13 @@ def _columns(documents: Any) -> tuple[list[str], list[Any], NDArray[np.bool_], l
         for d in given:
             if d.html is not None and d.text is not None:
                 raise UsageError(f"document {d.id!r} has text and html; give one of them.")
-    return ids, contents, html, [d.url for d in given]
+    return ids, contents, html, [d.url for d in given], [d.reference for d in given]
 
 
 def _document(given: Any, place: int) -> Document:
     try:
         get = given.get
-        return Document(get("id", ""), get("text"), get("html"), get("url"))
+        return Document(get("id", ""), get("text"), get("html"), get("url"), get("reference"))
     except AttributeError:
         raise UsageError(
             f"document {place} is {type(given).__name__}; give neardup.Document(id, text), or a dict with id and text "

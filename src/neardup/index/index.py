@@ -5,17 +5,18 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import NeardupError, RecipeError, StoreError, UsageError
 from neardup.index import rocks
-from neardup.index.answers import Document, Match, Status, Stored, Verdict
+from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
 from neardup.index.arriving import Arrivals, Arrived
 from neardup.index.judging import Finding, Judge
 from neardup.index.moving import read_export, run_rows, sketched_alike, write_export
+from neardup.index.references import as_given
 from neardup.index.rows import Layout, Rows, taken
 from neardup.index.store import Change, Store
 from neardup.kernels import text as kernel
@@ -24,15 +25,13 @@ from neardup.recipes import choose_recipe, name_of, published
 from neardup.result import Result
 from neardup.sketches.base import Ragged
 
-Keep = Literal["sketch", "text"]
-
 Text = str | bytes | None
 
 
 class Index:
     """Documents that were seen, and the question whether another one is like them. Threads may share one.
 
-    What is kept of a document is its sketch and its id; its text too where `keep` is "text".
+    What is kept of a document is its sketch and its id; its text too, or where that is, if `keep` says so.
     """
 
     def __init__(self, store: Store) -> None:
@@ -40,7 +39,7 @@ class Index:
         self.store, self.path = store, store.shown
         self.recipe, self.keep = _made_by(store)
         self._layout = Layout(self.recipe)
-        self._judge = Judge(self.recipe, self._layout, store, texts=self.keep == "text")
+        self._judge = Judge(self.recipe, self._layout, store, self.keep)
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(threads, "neardup-index")
         self._arrive = Arrivals(self.recipe, self._pool, threads)
@@ -59,7 +58,8 @@ class Index:
 
         recipe: how a new index compares documents; `stream` if not given. One that is there has its own, and opens
         only if another one is not asked for.
-        keep: "text" stores the texts too, so that a recipe that measures exactly can; "sketch" if not given.
+        keep: "text" stores the texts too, so that a recipe that measures exactly can; "reference" stores where the
+        texts can be read again, for the same; "sketch" if not given.
         read_only: for another process than the one that writes; `refresh` shows what was written since.
         """
         engine, place = _engine(path)
@@ -96,22 +96,46 @@ class Index:
 
     # One document at a time.
 
-    def add(self, id: str, text: Text = None, *, html: Text = None, url: str | None = None) -> bool:
+    def add(
+        self,
+        id: str,
+        text: Text = None,
+        *,
+        html: Text = None,
+        url: str | None = None,
+        reference: str | None = None,
+    ) -> bool:
         """Store a document, whatever it is similar to. False: it is there already. Another text under its id is
         refused: that is what `update` is for."""
-        return self.add_many([Document(id, text, html, url)])[0]
+        return self.add_many([Document(id, text, html, url, reference)])[0]
 
     def check(self, text: Text = None, *, html: Text = None, url: str | None = None, id: str = "") -> Verdict:
         """Is it similar to a stored one? Nothing is stored."""
         return self.check_many([Document(id, text, html, url)])[0]
 
-    def check_and_add(self, id: str, text: Text = None, *, html: Text = None, url: str | None = None) -> Verdict:
+    def check_and_add(
+        self,
+        id: str,
+        text: Text = None,
+        *,
+        html: Text = None,
+        url: str | None = None,
+        reference: str | None = None,
+    ) -> Verdict:
         """Store it if it is similar to none, in one step: of two that do this with copies at once, one is told so."""
-        return self.check_and_add_many([Document(id, text, html, url)])[0]
+        return self.check_and_add_many([Document(id, text, html, url, reference)])[0]
 
-    def update(self, id: str, text: Text = None, *, html: Text = None, url: str | None = None) -> bool:
+    def update(
+        self,
+        id: str,
+        text: Text = None,
+        *,
+        html: Text = None,
+        url: str | None = None,
+        reference: str | None = None,
+    ) -> bool:
         """Store a document in the place of the one with this id. True: there was one."""
-        return self.update_many([Document(id, text, html, url)])[0]
+        return self.update_many([Document(id, text, html, url, reference)])[0]
 
     def remove(self, id: str) -> bool:
         """Forget a document. False: there is none."""
@@ -152,7 +176,7 @@ class Index:
     @property
     def exact(self) -> bool:
         """Whether resemblances are measured, and not estimated."""
-        return self.keep == "text" and self.recipe.verify.method == "exact"
+        return self._judge.exact
 
     def check_and_add_many(
         self, documents: Any, deliver: Callable[[list[Verdict]], None] | None = None
@@ -185,19 +209,22 @@ class Index:
         kept: dict[str, int] = {}
         gone: dict[int, str] = {}
         stale: set[int] = set()
+        ahead = n
         while len(verdicts) < n:
             start = len(verdicts)
             found = self._judge.judge(
                 arrived,
                 keys,
-                np.arange(start, n),
+                np.arange(start, min(n, start + ahead)),
                 joining=True,
                 waiting=np.array(sorted(kept.values()), np.int64),
                 gone=frozenset(gone),
             )
+            ahead *= 2
             for i, match in enumerate(found, start):
                 if match is not None and (match.number in gone or match.row in stale):
-                    break  # what it was similar to has been replaced meanwhile: once more from here
+                    ahead = 1  # what it was similar to has been replaced meanwhile: once more from here, and it may again
+                    break
                 added = match is None and (compared[i] or not self._is_there(rows, i, there, kept))
                 verdicts.append(_verdict(rows, i, match, added=added))
                 if added:
@@ -268,13 +295,14 @@ class Index:
         numbers = self.store.numbers(names)
         distinct = np.unique(numbers[numbers >= 0])
         records = self.store.records(distinct)
-        texts = self.store.texts(distinct) if self.keep == "text" else [None] * len(distinct)
+        texts = self.store.texts(distinct) if self.keep != "sketch" else [None] * len(distinct)
         found: dict[int, Stored] = {}
         for number, record, text in zip(distinct.tolist(), records, texts, strict=True):
             if record is not None:
                 row = self._layout.decode([record])
-                shown = None if text is None else text.decode("utf-8", "replace")
-                found[number] = Stored(row.ids[0], int(row.tokens[0]), row.urls[0], shown)
+                shown = text.decode("utf-8", "replace") if text is not None and self.keep == "text" else None
+                where = as_given(text) if text is not None and self.keep == "reference" else None
+                found[number] = Stored(row.ids[0], int(row.tokens[0]), row.urls[0], shown, where)
         return [found.get(number) for number in numbers.tolist()]
 
     def contains_many(self, ids: Iterable[str]) -> list[bool]:
@@ -295,6 +323,14 @@ class Index:
         if self.keep == "text":
             for i, text in zip(kept, arrived.texts(kept), strict=True):
                 texts[i] = text
+        elif self.keep == "reference":
+            texts = arrived.references
+            for i in kept:
+                if texts[i] is None:
+                    raise UsageError(
+                        f"{arrived.rows.ids[i]!r}: this index keeps where texts are, and no reference is given: the "
+                        "path of a file, or PATH#START-STOP for bytes of one."
+                    )
         self._store(arrived.rows, keys, kept, removed, texts)
 
     def _store(
@@ -319,8 +355,10 @@ class Index:
                 f"the run was made by recipe {_called(result.recipe)}, and this index by {_called(self.recipe)}; their "
                 "sketches do not compare. Make an index of the run with: neardup index create INDEX --run OUT"
             )
-        if self.keep == "text":
-            raise UsageError("this index keeps texts, which a run does not have; add the documents themselves.")
+        if self.keep != "sketch":
+            raise UsageError(
+                f"this index keeps {_kept(self.keep)}, which a run does not have; add the documents themselves."
+            )
         return sum(self._add(rows, self._layout.keys(rows), None) for rows in run_rows(result, self._layout))
 
     def export(self, path: str | Path) -> int:
@@ -330,7 +368,7 @@ class Index:
     def add_export(self, path: str | Path) -> int:
         """Add what another index of the same recipe exported; how many were not there yet."""
         added = 0
-        for change in read_export(Path(path), self.recipe, texts=self.keep == "text"):
+        for change in read_export(Path(path), self.recipe, texts=self.keep != "sketch"):
             rows = self._layout.decode(change.records)
             added += self._add(rows, change.keys, change.texts)
         return added
@@ -406,7 +444,7 @@ def _made_by(store: Store) -> tuple[Recipe, Keep]:
     try:
         settings = store.settings
         recipe, id, keep = Recipe.from_dict(settings["recipe"], checked=True), settings["recipe_id"], settings["keep"]
-        if keep not in ("sketch", "text"):
+        if keep not in ("sketch", "text", "reference"):
             raise ValueError(f"keep = {keep!r}")
     except (LookupError, TypeError, ValueError, RecipeError) as error:
         store.close()
@@ -414,8 +452,8 @@ def _made_by(store: Store) -> tuple[Recipe, Keep]:
     if recipe.id != id:
         store.close()
         raise StoreError(
-            f"{store.shown}: the index was made by recipe {id}, which is {recipe.id} for this neardup: its sketches are "
-            "others. Use the neardup that made the index, or build it again."
+            f"{store.shown}: the index was made by recipe {id}, which is {recipe.id} for this neardup: its sketches "
+            "are others. Use the neardup that made the index, or build it again."
         )
     return recipe, keep
 
@@ -431,7 +469,7 @@ def _called(recipe: Recipe) -> str:
 
 
 def _kept(keep: Keep) -> str:
-    return "sketches and texts" if keep == "text" else "sketches"
+    return {"sketch": "sketches", "text": "sketches and texts", "reference": "sketches and references"}[keep]
 
 
 def _another(id: str, where: str) -> str:

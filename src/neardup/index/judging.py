@@ -6,6 +6,7 @@ keeps the first of every group (Broder, section 3: a document is compared with t
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,8 @@ from neardup.candidates.features import Buckets
 from neardup.clusters.form import form
 from neardup.clusters.settings import ClusterSettings
 from neardup.evidence import Evidence, Verifier
-from neardup.index.answers import Match
+from neardup.index import references
+from neardup.index.answers import Keep, Match
 from neardup.index.arriving import Arrived
 from neardup.index.rows import Layout, Rows, joined
 from neardup.index.store import Store
@@ -29,6 +31,9 @@ from neardup.verify.places import Places
 from neardup.verify.projected import Projected
 from neardup.verify.resemblance import Overlap, overlap
 from neardup.verify.signatures import Signatures
+
+_SCALE = 1 << 40
+"""Shingles of a document whose number is not known."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +71,10 @@ class _Gathered:
 class Judge:
     """Judges documents by a recipe, against a store."""
 
-    def __init__(self, recipe: Recipe, layout: Layout, store: Store, *, texts: bool) -> None:
-        """texts: the store keeps them, so that recipes that measure exactly can."""
-        self.recipe, self.layout, self.store, self.texts = recipe, layout, store, texts
+    def __init__(self, recipe: Recipe, layout: Layout, store: Store, keep: Keep) -> None:
+        """keep: texts, or where they are, so that recipes that measure exactly can."""
+        self.recipe, self.layout, self.store, self.keep = recipe, layout, store, keep
+        self.exact = keep != "sketch" and recipe.verify.method == "exact"
         self.clusters = ClusterSettings("star", "first", recipe.clusters.crowd)
 
     def judge(
@@ -121,10 +127,10 @@ class Judge:
             verifier.measure(pairs.astype(np.int32)) if verifier.rule.measured else verifier.signatures.scores(pairs)
         )
         pairs = pairs[values >= verifier.rule.threshold]
-        evidence = verifier.evidence(pairs)
-        best = np.argsort(-evidence.score, kind="stable")
+        told = _told(verifier, pairs)
+        best = sorted(range(len(told)), key=lambda i: -float(told[i].evidence.score[i]))
         matches = [self._identical(found, int(i)).match for i in np.flatnonzero(same)[:most]]
-        matches += [self._similar(found, int(pairs[i, 1]), (evidence, int(i))).match for i in best.tolist()]
+        matches += [self._similar(found, int(pairs[i, 1]), told[i]).match for i in best]
         return matches[:most]
 
     def suspects(self, rows: Rows) -> NDArray[np.bool_]:
@@ -181,7 +187,7 @@ class Judge:
 
     def _stars(
         self, arrived: Arrived, found: _Gathered, chosen: NDArray[np.int64], joining: bool
-    ) -> tuple[NDArray[np.int64], dict[int, tuple[Evidence, int]]]:
+    ) -> tuple[NDArray[np.int64], dict[int, "_Told"]]:
         """The centre of every row; and the evidence where that is another one."""
         centre = np.arange(len(found.rows))
         if len(chosen) == found.fixed:
@@ -205,24 +211,24 @@ class Judge:
         centre[chosen[removed]] = chosen[formed.centre[removed]]
         if not len(removed):
             return centre, {}
-        evidence = verifier.evidence(np.stack([removed, formed.centre[removed]], axis=1))
-        return centre, {int(row): (evidence, i) for i, row in enumerate(chosen[removed].tolist())}
+        told = _told(verifier, np.stack([removed, formed.centre[removed]], axis=1))
+        return centre, dict(zip(chosen[removed].tolist(), told, strict=True))
 
     def _verifier(self, arrived: Arrived, found: _Gathered, chosen: NDArray[np.int64]) -> Verifier:
         recipe = self.recipe
         sketcher, rows = recipe.sketcher, found.rows if len(chosen) == len(found.rows) else found.rows.take(chosen)
-        later = sketcher.on_the_fly
+        later, signatures = sketcher.on_the_fly, _signatures(sketcher, rows)
         return Verifier(
             recipe,
             np.arange(len(chosen)),
-            _signatures(sketcher, rows),
+            signatures,
             None if later is None else Projected(later, np.arange(len(chosen)), lambda _: rows.later),
-            _TextMeter(self.store, sketcher, arrived, found, chosen) if self.texts else None,
+            _TextMeter(self, arrived, found, chosen, signatures) if self.keep != "sketch" else None,
             Places.at(len(rows), [(0, pa.array(rows.urls, pa.string()))]) if recipe.verify.by_place else None,
         )
 
     def _identical(self, found: _Gathered, row: int) -> Finding:
-        full = 1.0 if self.recipe.verify.method == "exact" and self.texts else self._full
+        full = 1.0 if self.exact else self._full
         match = Match(found.rows.ids[row], "identical", full, "identity", 1.0, None, found.rows.urls[row])
         return self._finding(found, row, match, 1.0, 1.0)
 
@@ -231,20 +237,25 @@ class Judge:
         sketcher = self.recipe.sketcher
         return (sketcher.on_the_fly or sketcher).comparison.full
 
-    def _similar(self, found: _Gathered, row: int, evidence: tuple[Evidence, int]) -> Finding:
-        told, i = evidence
-        resemblance = float(told.resemblance[i])
-        error = self.recipe.sketcher.error(resemblance) if told.how == "estimate" else np.nan
+    def _similar(self, found: _Gathered, row: int, told: "_Told") -> Finding:
+        evidence, i = told.evidence, told.row
+        how, score, resemblance = evidence.how, float(evidence.score[i]), float(evidence.resemblance[i])
+        inside, around = evidence.first_in_second[i], evidence.second_in_first[i]
+        if told.sketched is not None:  # a text could not be read again
+            comparison = self.recipe.sketcher.comparison
+            estimate = comparison.measure == "resemblance"
+            how, score = "estimate" if comparison.measure == "resemblance" else comparison.measure, told.sketched
+            resemblance, inside, around = told.sketched if estimate else np.nan, np.nan, np.nan
         match = Match(
             found.rows.ids[row],
-            RELATIONS[told.relation[i]],
-            float(told.score[i]),
-            told.how,
+            RELATIONS[evidence.relation[i]] if told.sketched is None else "near",
+            score,
+            how,
             _known(resemblance),
-            _known(error),
+            _known(self.recipe.sketcher.error(resemblance) if how == "estimate" else np.nan),
             found.rows.urls[row],
         )
-        return self._finding(found, row, match, _known(told.first_in_second[i]), _known(told.second_in_first[i]))
+        return self._finding(found, row, match, _known(inside), _known(around))
 
     def _finding(self, found: _Gathered, row: int, match: Match, inside: float | None, around: float | None) -> Finding:
         stored, fixed = len(found.numbers), found.fixed
@@ -269,32 +280,65 @@ def _signatures(sketcher: Sketcher, rows: Rows) -> Signatures:
     return Signatures(sketcher.comparison, np.empty((0, 0), np.uint8), made.values, made.offsets)
 
 
+class _Told(NamedTuple):
+    """What is known of a pair: a row of evidence."""
+
+    evidence: Evidence
+    row: int
+    sketched: float | None
+    """The score of the sketches, where a text could not be read and the pair was judged by that."""
+
+
+def _told(verifier: Verifier, pairs: NDArray[np.int64]) -> list[_Told]:
+    evidence = verifier.evidence(pairs)
+    without: NDArray[np.bool_] = np.zeros(len(pairs), np.bool_)
+    if isinstance(verifier.meter, _TextMeter) and verifier.exact:
+        without = np.asarray(verifier.meter.lost[pairs].any(axis=1))
+    scores = verifier.signatures.scores(pairs)
+    return [_Told(evidence, i, float(scores[i]) if without[i] else None) for i in range(len(pairs))]
+
+
 class _TextMeter:
     """Overlaps of documents whose text is kept or at hand; shingle sets are made when they are first asked for."""
 
     def __init__(
-        self, store: Store, sketcher: Sketcher, arrived: Arrived, found: _Gathered, chosen: NDArray[np.int64]
+        self, judge: Judge, arrived: Arrived, found: _Gathered, chosen: NDArray[np.int64], signatures: Signatures
     ) -> None:
-        self.store, self.sketcher, self.arrived, self.found, self.chosen = store, sketcher, arrived, found, chosen
+        self.judge, self.arrived, self.found, self.chosen = judge, arrived, found, chosen
+        self.signatures = signatures
         self.sets = np.empty(0, np.uint64)
         self.starts = np.full(len(chosen), -1, np.int64)
         self.sizes = np.zeros(len(chosen), np.int64)
+        self.lost = np.zeros(len(chosen), np.bool_)
+        """Rows whose text could not be read again."""
 
     def measure(self, pairs: NDArray[np.int64]) -> Overlap:
-        """Pairs of rows."""
+        """Pairs of rows. Where a text is lost, sizes that tell what the sketches do."""
         missing = np.unique(pairs[self.starts[pairs] < 0])
         if len(missing):
-            texts = text_batch(pa.array(self._texts(self.chosen[missing]), pa.large_binary()))
-            sets, sizes = self.sketcher.shingle_sets(texts, np.arange(len(missing)))
+            texts = self._texts(self.chosen[missing])
+            batch = text_batch(pa.array(texts, pa.large_binary()))
+            sets, sizes = self.judge.recipe.sketcher.shingle_sets(batch, np.arange(len(missing)))
             self.starts[missing] = len(self.sets) + np.concatenate([[0], np.cumsum(sizes)[:-1]])
             self.sizes[missing] = sizes
             self.sets = np.concatenate([self.sets, sets])
-        return overlap(self.sets, self.starts, self.sizes, pairs)
+            self.lost[missing] = [text is None for text in texts]
+        found = overlap(self.sets, self.starts, self.sizes, pairs)
+        without = self.lost[pairs].any(axis=1)
+        if without.any():
+            known = self.signatures.comparison.similar is None
+            told = self.signatures.scores(pairs[without]) if known else np.ones(int(without.sum()))
+            found.first[without] = found.second[without] = _SCALE
+            found.shared[without] = np.rint(2 * _SCALE * told / (1 + told)).astype(np.int64)
+        return found
 
     look_up = measure
 
     def _texts(self, rows: NDArray[np.int64]) -> list[bytes | None]:
         found, stored = self.found, len(self.found.numbers)
         places = np.concatenate([found.waiting, found.asked])
-        kept: list[bytes | None] = self.store.texts(found.numbers[rows[rows < stored]])
+        theirs = rows[rows < stored]
+        kept: list[bytes | None] = self.judge.store.texts(found.numbers[theirs])
+        if self.judge.keep == "reference":
+            kept = references.read(kept, found.rows.take(theirs), self.judge.recipe)
         return kept + list(self.arrived.texts(places[rows[rows >= stored] - stored].tolist()))

@@ -93,6 +93,8 @@ class App:
             await self._answer(call, route)
         except Gone:
             call.status = call.status or 499
+        except TimeoutError:  # the client does not take the answer
+            call.abort()
         except Exception as error:
             await self._refuse(call, error)
         finally:
@@ -100,7 +102,7 @@ class App:
 
     async def _answer(self, call: Call, route: Route) -> None:
         if route.does in _OWN and not route.path.startswith("/v1/"):
-            await self._own(call, route)
+            await self._deadlines.keep(self._own(call, route))
             return
         if self.stopping.is_set():
             raise Problem("stopping")
@@ -200,7 +202,10 @@ class App:
             self.metrics.rejected.labels("busy").inc()
         if call.status:  # the answer has begun: the connection is closed, which tells that it is not whole
             raise error
-        await call.refuse(problem)
+        try:
+            await self._deadlines.keep(call.refuse(problem))
+        except TimeoutError:
+            call.abort()
 
     def _over(self, call: Call, route: Route | None, seconds: float) -> None:
         path = route.path if route else "unknown"

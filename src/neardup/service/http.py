@@ -78,16 +78,16 @@ class Call:
         self.id = given.decode() if _ID.fullmatch(given) else id_
         self.status = 0
         self.read_bytes = self.sent_bytes = self.documents = 0
-        self.complete = self.method in ("GET", "HEAD", "DELETE")
+        self.complete = b"transfer-encoding" not in self.headers and not self._announced()
         """Whether all of its body was read."""
         self._held = 0
 
     async def body(self, limits: Limits, room: Room) -> bytes:
         """All of it, if it is JSON and not too long."""
         self._check_type((JSON,))
-        announced = self.headers.get(b"content-length", b"0")
-        if int(announced) > limits.body:
-            raise Problem("too-large", f"The request has {int(announced):,} bytes; {limits.body:,} are allowed.")
+        announced = self._announced()
+        if announced > limits.body:
+            raise Problem("too-large", f"The request has {announced:,} bytes; {limits.body:,} are allowed.")
         pieces: list[bytes] = []
         while True:
             piece, more = await self.piece()
@@ -99,6 +99,10 @@ class Call:
                 raise Problem("too-large", f"The request has more than {limits.body:,} bytes.")
             if not more:
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _announced(self) -> int:
+        """Bytes of the body, by the head; the parser has checked that it is a number."""
+        return int(self.headers.get(b"content-length", b"0"))
 
     async def piece(self) -> tuple[bytes, bool]:
         """The next bytes of the body, and whether there are more."""
@@ -144,27 +148,30 @@ class Call:
         """Send a problem."""
         await self.answer(problem.status, plain(problem.out(self.id)), TYPE, **problem.headers)
 
-    async def begin(self) -> None:
-        """Send the head of a stream of answers."""
+    async def begin(self, seconds: float) -> None:
+        """Send the head of a stream of answers. A client that does not take it in time is gone, here and below."""
         self.status = 200
         made = [*self._head(NDJSON, {}), (b"connection", b"close"), (b"x-accel-buffering", b"no")]
-        await self.send({"type": "http.response.start", "status": 200, "headers": made})
+        await self._taken({"type": "http.response.start", "status": 200, "headers": made}, seconds)
 
     async def lines(self, content: bytes, seconds: float) -> None:
-        """Send some of a stream; a client that does not take it in time is gone."""
+        """Send some of a stream."""
         self.sent_bytes += len(content)
-        try:
-            async with asyncio.timeout(seconds):
-                await self.send({"type": "http.response.body", "body": content, "more_body": True})
-        except TimeoutError:
-            self.abort()
-            raise Gone from None
+        await self._taken({"type": "http.response.body", "body": content, "more_body": True}, seconds)
 
-    async def end(self) -> None:
+    async def end(self, seconds: float) -> None:
         """The stream is over."""
         if not self.complete:
             await self.linger()
-        await self.send({"type": "http.response.body", "body": b""})
+        await self._taken({"type": "http.response.body", "body": b""}, seconds)
+
+    async def _taken(self, message: dict[str, Any], seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.send(message)
+        except TimeoutError:
+            self.abort()
+            raise Gone from None
 
     async def linger(self) -> None:
         """Throw away what is still coming, for a moment."""

@@ -1,7 +1,7 @@
 """The description of the service for people: one page, made from the OpenAPI document, that loads nothing."""
 
 import json
-from functools import cache
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -18,7 +18,7 @@ nav ul { columns: 18rem; padding: 0; list-style: none; margin: 0; }
 """
 
 
-@cache
+@lru_cache(8)
 def page(described: str, address: str) -> str:
     """The page. `described`: the OpenAPI document; `address`: under which the service is asked, for the examples."""
     api = json.loads(described)

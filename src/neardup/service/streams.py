@@ -136,7 +136,7 @@ async def converse(
     """Answer a stream. `refused` is told of lines that could not be taken, `failed` of a mistake of ours."""
     loop = asyncio.get_running_loop()
     arriving = Arriving(call, limits.line)
-    await call.begin()
+    await call.begin(limits.idle)
     reader = loop.create_task(arriving.read())
     stopped = loop.create_task(_stir_at(stopping, arriving))
     number = 1
@@ -169,7 +169,7 @@ async def converse(
         await call.lines(plain(LineProblem(number, Problem("failed").out(call.id))) + b"\n", limits.idle)
     finally:
         await _ended(reader, stopped)
-    await call.end()
+    await call.end(limits.idle)
 
 
 async def _lines_or_why_not(arriving: Arriving, limits: Limits, stopping: asyncio.Event) -> Problem | None:

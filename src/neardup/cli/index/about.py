@@ -73,7 +73,7 @@ def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
         table.add_row(
             "looked at", f"{facts['found_at_threshold']:.1%} of the pairs at the threshold; of more similar ones, more"
         )
-    table.add_row("kept", "sketches and texts" if keep == "text" else "sketches; no text")
+    table.add_row("kept", _KEPT[keep])
     size = in_bytes(facts["bytes"])
     if facts["bytes_per_document"] is not None:
         size += f", {facts['bytes_per_document']:,.0f} bytes a document"
@@ -86,11 +86,18 @@ def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
+_KEPT = {
+    "sketch": "sketches; no text",
+    "text": "sketches and texts",
+    "reference": "sketches, and where the texts can be read again",
+}
+
+
 def judged_by(recipe: "Recipe", keep: str) -> str:
     """What makes a near-duplicate here, and how sure that is."""
     from neardup.cli.show import judged
 
-    unmeasured = recipe.verify.method == "exact" and keep != "text"
+    unmeasured = recipe.verify.method == "exact" and keep == "sketch"
     how = recipe.changed(verify_method="sketch", verify_same_site=0.0) if unmeasured else recipe
     told = judged(how)
     error = recipe.sketcher.error(recipe.verify.threshold) if how.verify.method == "sketch" else math.nan

@@ -64,10 +64,11 @@ def _recipe_options(command: Any) -> Any:
 @_recipe_options
 @click.option(
     "--keep",
-    type=click.Choice(["sketch", "text"]),
+    type=click.Choice(["sketch", "text", "reference"]),
     default="sketch",
     show_default=True,
-    help="text: store the texts too, so that a recipe that measures exactly can.",
+    help="text: store the texts too, so that a recipe that measures exactly can; reference: store the paths of files "
+    "that are a document each, for the same.",
 )
 @click.option(
     "--run",

@@ -226,11 +226,12 @@ def _documents(split: "Split", found: "Documents", problems: "Problems") -> list
             continue
         id = named_by(stored) if ids[i] is None else str(ids[i])
         url = None if urls[i] is None else str(urls[i])
+        reference = str(Path(split.file.path) / place) if split.file.members else None
         if fields.html if found.html is None else found.html[i]:
             page = stored if charsets[i] is None else decoded(stored, charset=charsets[i])
-            made.append(Document(id, None, page, url))
+            made.append(Document(id, None, page, url, reference))
         elif _is_text(stored):
-            made.append(Document(id, stored, None, url))
+            made.append(Document(id, stored, None, url, reference))
         else:
             problems.report(place, position, "not UTF-8", f"{len(stored):,} bytes of text", "Convert it to UTF-8")
     return made

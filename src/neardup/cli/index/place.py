@@ -1,11 +1,12 @@
 """Where an index is, and how it is called in print."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.errors import UsageError
+from neardup.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from neardup.index import Index
@@ -31,6 +32,7 @@ def opened(path: str, **how: Any) -> "Index":
     from neardup.index import Index
 
     refuse_files(path)
+    _refuse_locked(path)
     return Index.open(path, **{"create": False, **how})
 
 
@@ -38,6 +40,15 @@ def refuse_files(path: str) -> None:
     """Somebody forgot to name the index, or named it last."""
     if not path.startswith(SHARED) and Path(path).is_file():
         raise UsageError(f"{path}: is a file, and PATH is an index: a folder, or postgresql://…")
+
+
+def _refuse_locked(path: str) -> None:
+    """RocksDB's binding writes its own settings into the folder at every opening, for reading too."""
+    if not path.startswith(SHARED) and Path(path).is_dir() and not os.access(path, os.W_OK):
+        raise StoreError(
+            f"{path}: this user may not write into the folder, which is needed to open an index, also for reading. Ask "
+            "its owner for the right, or work on a copy."
+        )
 
 
 def shown(path: str) -> str:

@@ -1,0 +1,102 @@
+"""Limits that have no option of their own, or are too wide to be reached: a service with narrow ones."""
+
+import json
+import sys
+import time
+
+import pytest
+
+from tests.service.serving import Service, answer_on
+
+_SCRIPT = """
+import sys
+from neardup.index import Index
+from neardup.service import Limits, Log, Settings, address_of, listen, serve
+settings = Settings(Limits(body=2000, held=3000, header_seconds=0.4, connections=5, idle=1.0, seconds=2.0))
+with Index.open(sys.argv[1]) as index, listen("127.0.0.1", 0, settings) as listening:
+    serve(index, listening, settings, Log("none"), ready=lambda: print(address_of(listening), flush=True))
+"""
+
+
+class Narrow(Service):
+    def __init__(self, index) -> None:
+        self._begin([sys.executable, "-c", _SCRIPT, str(index)])
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    made = Narrow(tmp_path_factory.mktemp("narrow") / "seen.ndx")
+    yield made
+    assert "Traceback" not in made.stop()
+    assert made.process.returncode == 0
+
+
+def _refused(sock) -> tuple[int, str]:
+    status, headers, body = answer_on(sock)
+    assert headers["connection"] == "close"
+    assert sock.recv(100) == b""
+    return status, json.loads(body)["type"]
+
+
+def test_a_connection_that_says_nothing_is_closed(narrow):
+    with narrow.connect() as sock:
+        assert _refused(sock) == (408, "/docs#timeout")
+
+
+def test_a_head_that_comes_slowly_is_refused(narrow):
+    """Also the second one on a connection."""
+    with narrow.connect() as sock:
+        sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert answer_on(sock)[0] == 200
+        sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: ")
+        assert _refused(sock) == (408, "/docs#timeout")
+
+
+def test_no_more_connections_than_allowed(narrow):
+    narrow.http.close()
+    socks = [narrow.connect() for _ in range(6)]
+    try:
+        assert _refused(socks[-1]) == (503, "/docs#busy")
+        socks[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert answer_on(socks[0])[0] == 200
+    finally:
+        for sock in socks:
+            sock.close()
+
+
+def test_waiting_requests_share_their_room(narrow):
+    """3,000 bytes for all; whoever comes when they are taken is refused, and when they are free again is not."""
+    body = b'{"text": "' + b"a " * 950 + b'"}'
+    with narrow.begin("/v1/check", len(body)) as first:
+        first.sendall(body[:1900])
+        status, end = 200, time.monotonic() + 1.5
+        while status == 200 and time.monotonic() < end:  # until the first one has come
+            with narrow.begin("/v1/check", len(body)) as second:
+                second.sendall(body)
+                status, _, said = answer_on(second)
+        assert (status, json.loads(said)["type"]) == (503, "/docs#busy")
+        first.sendall(body[1900:])
+        assert answer_on(first)[0] == 200
+    with narrow.begin("/v1/check", len(body)) as third:
+        third.sendall(body)
+        assert answer_on(third)[0] == 200
+
+
+def test_a_client_that_takes_no_answers_is_dropped(narrow):
+    """It asks and asks on one connection, and reads nothing; the service lets go of it."""
+    one = b"GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with narrow.connect() as sock:
+        sock.settimeout(30)
+        with pytest.raises(OSError, match=r"reset|Broken pipe"):
+            while True:
+                sock.sendall(one * 100)
+
+
+def test_a_body_where_none_is_expected(narrow):
+    """Is not taken for the next request."""
+    with narrow.connect() as sock:
+        inner = b"GET /v1/index HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(inner), inner))
+        status, _, body = answer_on(sock)
+        assert (status, body) == (200, b'{"status":"alive"}')
+        assert sock.recv(1000) == b""
