@@ -17,9 +17,9 @@ class EnvironmentFailedError(RuntimeError):
     """A peer's environment could not be made; the message says why."""
 
 
-def python_of(peer: str, work: Path) -> Path:
-    """The interpreter of `peer`'s environment, made from peers/<peer>.txt if need be."""
-    requirements = PEERS / f"{peer}.txt"
+def python_of(peer: str, work: Path, *, listed: Path = PEERS) -> Path:
+    """The interpreter of `peer`'s environment, made from <peer>.txt in the folder `listed` if need be."""
+    requirements = listed / f"{peer}.txt"
     wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
     folder = work / "environments" / peer
     mark = folder / "made-from.sha256"

@@ -82,14 +82,18 @@ def test_waiting_requests_share_their_room(narrow):
         assert answer_on(third)[0] == 200
 
 
-def test_a_client_that_takes_no_answers_is_dropped(narrow):
+@pytest.mark.parametrize("at_once", [1, 1000], ids=["one by one", "many at once"])
+def test_a_client_that_takes_no_answers_is_dropped(narrow, at_once):
     """It asks and asks on one connection, and reads nothing; the service lets go of it."""
     one = b"GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with narrow.connect() as sock:
-        sock.settimeout(30)
-        with pytest.raises(OSError, match=r"reset|Broken pipe"):
-            while True:
-                sock.sendall(one * 100)
+    with narrow.connect() as sock, pytest.raises(OSError, match=r"reset|Broken pipe"):
+        _ask_for_ever(sock, one * at_once)
+    assert narrow.memory() < 600 << 20
+
+
+def _ask_for_ever(sock, question: bytes) -> None:
+    while True:
+        sock.sendall(question)
 
 
 def test_a_body_where_none_is_expected(narrow):

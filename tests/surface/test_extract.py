@@ -1,6 +1,7 @@
 """HTML → text: what a reader sees, whatever the encoding, and never more than linear time."""
 
 import itertools
+import json
 import subprocess
 import sys
 import time
@@ -8,7 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import neardup
 from neardup.errors import RecipeError
@@ -186,3 +189,19 @@ def test_extraction_in_workers_gives_the_same_answer(tmp_path, monkeypatch):
     expected = neardup.dedup(tmp_path).removed
     monkeypatch.setattr("neardup.engines.local._WORTH_WORKERS", 0)
     assert neardup.dedup(tmp_path, threads=2).removed.equals(expected)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "memory"])
+def test_a_page_in_a_string_is_decoded_already(tmp_path, form):
+    """Whatever encoding it names: that was the one of the bytes that it came as."""
+    page = "<meta charset='{}'><p>Größe und Übermut sind schöne Wörter für müde Löwen in der Wüste am Äquator</p>"
+    table = pa.table({"id": ["one", "other"], "html": [page.format("iso-8859-1"), page.format("utf-8")]})
+    source = table if form == "memory" else tmp_path / f"pages.{form}"
+    if form == "jsonl":
+        source.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    elif form == "csv":
+        csv.write_csv(table, source)
+    elif form == "parquet":
+        pq.write_table(table, source)
+    found = neardup.dedup(source, recipe="default", text_field="html", html=True)
+    assert found.removed.column("relation").to_pylist() == ["identical"]

@@ -365,6 +365,7 @@ def _take(documents: Documents, rows: NDArray[np.int64]) -> Documents:
         html=None if documents.html is None else documents.html[rows],
         columns={name: values.take(pa.array(rows)) for name, values in documents.columns.items()},
         charset=None if documents.charset is None else [documents.charset[int(i)] for i in rows],
+        decoded=documents.decoded,
     )
 
 

@@ -223,7 +223,7 @@ class Index:
             ahead *= 2
             for i, match in enumerate(found, start):
                 if match is not None and (match.number in gone or match.row in stale):
-                    ahead = 1  # what it was similar to has been replaced meanwhile: once more from here, and it may again
+                    ahead = 1  # what it was similar to has been replaced meanwhile: once more from here, few at a time
                     break
                 added = match is None and (compared[i] or not self._is_there(rows, i, there, kept))
                 verdicts.append(_verdict(rows, i, match, added=added))

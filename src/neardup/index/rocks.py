@@ -59,7 +59,7 @@ def exists(path: Path) -> bool:
 def create(path: Path, settings: dict[str, Any]) -> "RocksStore":
     """A new store, in a folder that does not exist or is empty."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise StoreError(f"{path}: is there already, and is no index. Choose another name, or delete it.")
+        raise StoreError(f"{path}: is there already, and is no index. Choose another name.")
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -173,6 +173,11 @@ class RocksStore(Store):
             return StoreError(
                 f"{self.path}: process {self._writer()} is writing to this index, and one can at a time. Wait for it, "
                 "open it for reading (--read-only, read_only=True), or let `neardup serve` have it and ask that."
+            )
+        if "Permission denied" in told:
+            return StoreError(
+                f"{self.path}: this user may not write to the folder, and RocksDB does so at every opening, also for "
+                "reading. Ask for the right to, take a copy, or ask a service (`neardup serve`) that may."
             )
         if any(reason in told for reason in _NO_ROOM):
             return OutputError(f"{self.path}: there is no room on the disk, and an index needs some to open ({told}).")

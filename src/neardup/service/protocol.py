@@ -12,6 +12,10 @@ from neardup.service.http import ABORT
 from neardup.service.problems import KINDS, TYPE, Problem, plain
 from neardup.service.settings import Limits
 
+PIPELINED = 64
+"""Requests that a client may send ahead of the answers on one connection. uvicorn reads on after every answer, however
+many wait; without a bound a client that sends and reads nothing fills the memory."""
+
 
 class _Joining:
     """A transport that sends what is written in one turn of the event loop at once: head and body of an answer in one
@@ -33,9 +37,9 @@ class _Joining:
         self._transport.close()
 
     def _flush(self) -> None:
-        if self._waiting:
+        if self._waiting and not self._transport.is_closing():
             self._transport.write(b"".join(self._waiting))
-            self._waiting.clear()
+        self._waiting.clear()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -80,6 +84,9 @@ def protocol(limits: Limits) -> type[HttpToolsProtocol]:
             self._in_head = False
             self._head_bytes = 0
             self._stop_clock()
+            if len(self.pipeline) >= PIPELINED:
+                self.transport.abort()
+                raise ConnectionAbortedError  # so that the parser goes no further
             self.scope[ABORT] = self.transport.abort  # type: ignore[literal-required]
             super().on_headers_complete()
 

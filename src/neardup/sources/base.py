@@ -93,6 +93,8 @@ class Documents:
     """Which documents are HTML; None: none, or all of them if `Fields.html`."""
     charset: list[str | None] | None = None
     """What the protocol said of each HTML document's encoding."""
+    decoded: bool = False
+    """The texts were strings: they are UTF-8, whatever a page in them says of its encoding."""
 
     def __len__(self) -> int:
         return len(self.text)

@@ -200,6 +200,7 @@ class Csv(Format):
         for batch, positions in self._batches(split, problems):
             yield Documents(
                 text=batch.column(fields.text),
+                decoded=True,
                 positions=positions,
                 id=_strings(batch.column(fields.id)) if fields.id is not None else None,
                 columns={

@@ -88,6 +88,7 @@ class Parquet(Format):
         for row, batch in self._batches(split, wanted):
             yield Documents(
                 text=text_column(batch.column(fields.text)),
+                decoded=column_kind(batch.column(fields.text).type) == "text",
                 positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
                 id=id_column(batch.column(fields.id), split.file, row, problems) if fields.id else None,
                 columns={c: batch.column(c) for c in extra},

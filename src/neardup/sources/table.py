@@ -64,6 +64,7 @@ class InMemory(Format):
         for row, batch in self._batches(split):
             yield Documents(
                 text=text_column(batch.column(fields.text)),
+                decoded=column_kind(batch.column(fields.text).type) == "text",
                 positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
                 id=id_column(batch.column(fields.id), split.file, row, problems) if fields.id is not None else None,
                 columns={name: batch.column(name) for name in extra},

@@ -62,7 +62,7 @@ def readable(
         stored = _broken_urls(stored, ~marked)
     links: list[bytes | None] = [None] * len(documents)
     if marked.any():
-        charsets = documents.charset or [None] * len(documents)
+        charsets = documents.charset or ["utf-8" if documents.decoded else None] * len(documents)
         texts: list[bytes | None] = [_bytes(text.as_py()) for text in stored]
         places = [i for i in np.flatnonzero(marked).tolist() if texts[i] is not None]
         pages = [(texts[i] or b"", charsets[i], None if urls is None else urls[i].as_py()) for i in places]

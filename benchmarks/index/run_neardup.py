@@ -1,0 +1,66 @@
+"""neardup over the course: an index in a folder, in batches as they come or document by document."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from benchmarks.index import racing
+from benchmarks.index.speed import Sketching
+from neardup import Index, __version__
+
+
+class Neardup:
+    """A filter around Index. `single`: a call and a commit for every document."""
+
+    def __init__(self, folder: str, *, single: bool) -> None:
+        self.index = Index.open(folder, "stream")
+        self._spent = Sketching(self.index)
+        self.single = single
+
+    @property
+    def sketching(self) -> float:
+        return self._spent.seconds
+
+    def check_and_add(self, documents: list[dict[str, str]]) -> list[str | None]:
+        if self.single:
+            verdicts = [self.index.check_and_add(**document) for document in documents]
+        else:
+            verdicts = self.index.check_and_add_many(documents)
+        return [None if verdict.match is None else verdict.match.id for verdict in verdicts]
+
+    def check(self, documents: list[dict[str, str]]) -> list[str | None]:
+        if self.single:
+            verdicts = [self.index.check(document["text"]) for document in documents]
+        else:
+            verdicts = self.index.check_many(documents)
+        return [None if verdict.match is None else verdict.match.id for verdict in verdicts]
+
+    def remove(self, ids: list[str]) -> None:
+        if self.single:
+            for id in ids:
+                self.index.remove(id)
+        else:
+            for first in range(0, len(ids), racing.BATCH):
+                self.index.remove_many(ids[first : first + racing.BATCH])
+
+    def contains(self, ids: list[str]) -> list[bool]:
+        return self.index.contains_many(ids)
+
+    def facts(self) -> dict[str, Any]:
+        settings = {"recipe": "stream", "threads": len(os.sched_getaffinity(0))}
+        return {"settings": settings, "version": f"neardup {__version__}", "bytes": self.index.info()["bytes"]}
+
+
+def main() -> None:
+    """Run."""
+
+    def made(options: argparse.Namespace) -> Neardup:
+        return Neardup(options.folder, single=options.single is not None)
+
+    racing.run(made, "--folder", "--single")
+
+
+if __name__ == "__main__":
+    main()
