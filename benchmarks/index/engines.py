@@ -54,7 +54,7 @@ class Documents:
     original: NDArray[np.int64]
 
 
-def mixed(values: Keys, salt: int) -> Keys:
+def mixed(values: NDArray[Any], salt: int) -> Keys:
     """64 bits that look random, from a number: the finaliser of SplitMix64 (Steele, Lea, Flood 2014)."""
     with np.errstate(over="ignore"):
         z = (values + np.uint64(salt)) * np.uint64(0x9E3779B97F4A7C15)
@@ -65,7 +65,7 @@ def mixed(values: Keys, salt: int) -> Keys:
 
 def keys_of(numbers: NDArray[Any]) -> Keys:
     """The keys of stored documents."""
-    places: Keys = numbers.astype(np.uint64)[:, None] * np.uint64(KEYS) + np.arange(KEYS, dtype=np.uint64)
+    places = numbers.astype(np.uint64)[:, None] * np.uint64(KEYS) + np.arange(KEYS, dtype=np.uint64)
     return mixed(places, 1)
 
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.index.peers`: neardup's index beside datasketch's, in memory and in Redis, on the same documents.
+"""`python -m benchmarks.index.peers`: neardup's index beside datasketch's, in memory and in Redis, on equal documents.
 
     neardup                     batches of 1,000, each one commit that is on disk when the call returns
     neardup, one by one         a call and a commit for every document
@@ -101,22 +101,21 @@ def survive(name: str, python: Path, documents: int, folder: Path) -> dict[str, 
     place = folder / "survive"
     with _redis(name, place) as server:
         command = _command(name, python, "acknowledge", documents * 1_000, place, server)
-        adding = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=environments.ROOT
-        )
-        assert adding.stdout is not None
         acknowledged: list[str] = []
-        for line in adding.stdout:
-            acknowledged += json.loads(line)
-            if len(acknowledged) >= documents // 4:
-                break
-        if server is None:
-            adding.kill()
-        else:
-            server.kill()
-        for line in adding.stdout:  # what it had said before it was killed, or before its server was
-            acknowledged += json.loads(line)
-        adding.wait()
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=environments.ROOT
+        ) as adding:
+            assert adding.stdout is not None
+            for line in adding.stdout:
+                acknowledged += json.loads(line)
+                if len(acknowledged) >= documents // 4:
+                    break
+            if server is None:
+                adding.kill()
+            else:
+                server.kill()
+            for line in adding.stdout:  # what it had said before it was killed, or before its server was
+                acknowledged += json.loads(line)
     with _redis(name, place) as server:
         asked = subprocess.run(
             _command(name, python, "count", documents, place, server),

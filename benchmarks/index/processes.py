@@ -49,14 +49,18 @@ def facts() -> dict[str, Any]:
     return found
 
 
-def table(rows: Sequence[dict[str, Any]], columns: dict[str, str], name: str) -> str:
-    """Rows as Markdown: a line per figure and a column per row, which are few. `columns`: figure → its format."""
-    heads = [str(row[name]) for row in rows]
-    lines = [f"| | {' | '.join(heads)} |", "|---" + "|---:" * len(heads) + "|"]
-    for column, form in columns.items():
-        cells = [form.format(row[column]) if row.get(column) is not None else "–" for row in rows]
-        lines.append(f"| {column} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def table(rows: Sequence[dict[str, Any]], columns: dict[str, str], name: str, *, across: bool = False) -> str:
+    """Rows as Markdown; `columns`: figure → its format. A row is a column of the table, or with `across` a line."""
+    shown = [[str(row[name]), *(_cell(row.get(column), form) for column, form in columns.items())] for row in rows]
+    lines = [["", *columns], *shown]
+    if not across:
+        lines = [list(line) for line in zip(*lines, strict=True)]
+    ruled = [lines[0], ["---", *["---:"] * (len(lines[0]) - 1)], *lines[1:]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in ruled)
+
+
+def _cell(value: Any, form: str) -> str:
+    return "–" if value is None else form.format(value)
 
 
 def _status(process: int | str, name: str) -> int:

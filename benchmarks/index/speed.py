@@ -39,11 +39,11 @@ from neardup import Index, Verdict
 
 BATCH = 1_000
 CHECKED = 50
-"""Batches of checks."""
+"""Batches of checks, or as many as the index was filled with."""
 SINGLE = 2_000
-"""Single calls of each kind."""
+"""Single calls of each kind, or a tenth of the index."""
 REMOVED = 50
-"""Batches of removals, or half of what is there."""
+"""Batches of removals, or half of the index."""
 _SINGLE_FIRST, _AGAIN_FIRST = OUTSIDE + (1 << 38), OUTSIDE + (1 << 39)
 
 
@@ -115,8 +115,9 @@ def ask(store: str, size: int, documents: int, settled: int = OUTSIDE) -> dict[s
     answers = Answers(corpus, among=size)
     index.check_many(corpus.batch(OUTSIDE, BATCH).documents)
     rate, share = _checks(index, answers, size, OUTSIDE)
-    single, cpu = _each(index, answers, corpus.batch(_SINGLE_FIRST, SINGLE, among=size), index_call="check")
-    adding, _ = _each(index, answers, corpus.batch(_SINGLE_FIRST, SINGLE, among=size), index_call="check_and_add")
+    others = corpus.batch(_SINGLE_FIRST, min(SINGLE, size // 10), among=size)
+    single, cpu = _each(answers, others, lambda document: index.check(document["text"]))
+    adding, _ = _each(answers, others, lambda document: index.check_and_add(**document))
     facts = index.info()
     index.close()
     return {
@@ -168,23 +169,20 @@ def change(store: str, size: int, settled: int = OUTSIDE) -> dict[str, Any]:
 
 def _checks(index: Index, answers: Answers, size: int, first: int) -> tuple[float, float]:
     """Documents a second in batches, new ones and copies; and the share of sketching."""
-    sketching, spent = Sketching(index), 0.0
-    for at in range(CHECKED):
+    sketching, spent, many = Sketching(index), 0.0, min(CHECKED, -(-size // BATCH))
+    for at in range(many):
         batch = answers.corpus.batch(first + at * BATCH, BATCH, among=size)
         begin = time.perf_counter()
         verdicts = index.check_many(batch.documents)
         spent += time.perf_counter() - begin
         answers.take(batch, _matches(verdicts))
-    return CHECKED * BATCH / spent, sketching.seconds / spent
+    return many * BATCH / spent, sketching.seconds / spent
 
 
-def _each(index: Index, answers: Answers, batch: Batch, *, index_call: str) -> tuple[float, float]:
+def _each(answers: Answers, batch: Batch, call: Callable[[dict[str, str]], Verdict]) -> tuple[float, float]:
     """Calls a second, one document each; and CPU seconds of one."""
-    call = getattr(index, index_call)
-    verdicts = []
     cpu, begin = time.process_time(), time.perf_counter()
-    for document in batch.documents:
-        verdicts.append(call(document["text"], id=document["id"]) if index_call == "check" else call(**document))
+    verdicts = [call(document) for document in batch.documents]
     spent, cpu = time.perf_counter() - begin, time.process_time() - cpu
     answers.take(batch, _matches(verdicts))
     return len(verdicts) / spent, cpu / len(verdicts)

@@ -506,7 +506,7 @@ def sound_after_filling(path: Path, make_room: Any) -> None:
         assert whole(index, acknowledged)
         for _ in range(3):
             with pytest.raises(OutputError):
-                index.add_many([Document("more", text_of(99_999, 200_000))])
+                index.add_many([Document("more", (text_of(99_999, 2000) + " ") * 600)])
         assert whole(index, acknowledged)
         make_room()
         index.update_many([refused])
@@ -533,7 +533,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_loses_nothing_and_room_is_enough_to_go_on(buffer, small_disk, monkeypatch):
     monkeypatch.setattr(rocks, "_BUFFER", buffer)
     ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(20 << 20))
+    ballast.write_bytes(bytes(22 << 20))
     sound_after_filling(small_disk / "seen.ndx", ballast.unlink)
 
 

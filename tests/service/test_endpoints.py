@@ -215,6 +215,9 @@ def test_the_page_loads_nothing(service):
     assert not re.search(r"""(?:src|href)=["'](?!#|data:|/openapi\.json)""", page.text)
     for route in ROUTES:
         assert route.path in page.text
+    anchors = re.findall(r' id="([^"]+)"', page.text)
+    assert len(anchors) == len(set(anchors))
+    assert set(re.findall(r'href="#([^"]+)"', page.text)) <= set(anchors)
 
 
 def test_heads_of_answers(service):

@@ -12,7 +12,7 @@ _SCRIPT = """
 import sys
 from neardup.index import Index
 from neardup.service import Limits, Log, Settings, address_of, listen, serve
-settings = Settings(Limits(body=2000, held=3000, header_seconds=0.4, connections=5, idle=1.0, seconds=2.0))
+settings = Settings(Limits(body=2000, held=3000, header_seconds=0.4, connections=5, idle=1.0, seconds=4.0))
 with Index.open(sys.argv[1]) as index, listen("127.0.0.1", 0, settings) as listening:
     serve(index, listening, settings, Log("none"), ready=lambda: print(address_of(listening), flush=True))
 """
@@ -69,7 +69,7 @@ def test_waiting_requests_share_their_room(narrow):
     body = b'{"text": "' + b"a " * 950 + b'"}'
     with narrow.begin("/v1/check", len(body)) as first:
         first.sendall(body[:1900])
-        status, end = 200, time.monotonic() + 1.5
+        status, end = 200, time.monotonic() + 3.5
         while status == 200 and time.monotonic() < end:  # until the first one has come
             with narrow.begin("/v1/check", len(body)) as second:
                 second.sendall(body)

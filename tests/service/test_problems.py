@@ -36,6 +36,7 @@ def test_what_is_not_json(service, body):
         ("check", {"text": "a", "html": "b"}, "text or html"),
         ("check", {"text": 1}, "$.text"),
         ("check", {"txt": "a"}, "unknown field"),
+        ("add", {"id": "a", "text": "a", "reference": "/etc/passwd"}, "unknown field"),
         ("check", {"text": "a", "url": "u" * 9000}, "$.url"),
         ("add", {"text": "a"}, "id"),
         ("add", {"id": "", "text": "a"}, "$.id"),

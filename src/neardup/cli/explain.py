@@ -32,7 +32,8 @@ def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
             facts = {"id": name, "kept": not row, **(row[0] if row else {}), "group": group}
             click.echo(json.dumps(facts, ensure_ascii=False))
         elif row:
-            click.echo(f"{name}: removed, {_why(row[0])}; a group of {len(group)}.")
+            rest = f"a group of {len(group)}" if member else "a document of the index"
+            click.echo(f"{name}: removed, {_why(row[0])}; {rest}.")
         elif member:
             click.echo(f"{name}: kept, stands for {len(group) - 1}: {', '.join(g for g in group if g != name)}")
         else:

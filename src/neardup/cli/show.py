@@ -134,6 +134,9 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, report: 
     for relation, number in counts["removed_by_relation"].items():
         if number:
             table.add_row(f"  {relation}", f"{number:,}", _meaning(relation, recipe))
+    if counts["removed_against_index"]:
+        known = f"{counts['removed_against_index']:,}"
+        table.add_row("  known", known, "of all these, similar to a document of the index; `measured` says how")
     if counts["groups"]:
         table.add_row("groups", f"{counts['groups']:,}", f"the largest has {counts['largest_group']:,} documents")
     if counts["empty"]:

@@ -47,7 +47,10 @@ def known_to(index: Index, gathered: Gathered) -> pa.Table:
             )
             tables += [found[first] for first in sorted(found)]
     known = pa.concat_tables(tables).combine_chunks()
-    gathered.remark(f"{known.num_rows:,} documents are similar to documents that {index.path} has.")
+    gathered.remark(
+        f"{known.num_rows:,} documents are similar to documents that {index.path} has, and are removed for these; they "
+        "are compared with nothing else."
+    )
     return known
 
 

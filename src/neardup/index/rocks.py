@@ -34,9 +34,8 @@ from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError
 from neardup.index.store import FORMAT, MOST, Change, Holders, Row, Store
 
 _FAMILIES = ("keys", "documents", "texts", "ids")
-_HASHED = {"keys": 8, "ids": 12}
-"""Families whose latest entries lie in a hash table and not in order, and the bytes of their names."""
-_BUCKETS = 1 << 18
+_ASKED_IN_VAIN = ("keys", "ids")
+"""Families of which mostly what is not there is asked for: filters answer that."""
 _COUNTS = struct.Struct("<QQQ")
 _MARK = struct.Struct("<Q")
 _SETTINGS = "index.json"
@@ -46,6 +45,7 @@ _LOG = 64 << 20
 """Bytes of the log, at the most: what is read again when a store is opened after a kill."""
 _LAST_NUMBER = 2**32 - 1
 _AT_ONCE = 10_000
+_ATTEMPTS = 5
 _NO_ROOM = ("No space left", "File too large", "Disk quota exceeded")
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ class RocksStore(Store):
 
     def _open(self, new: bool) -> None:
         try:
-            from rocksdict import AccessType, Rdict, ReadOptions, WriteOptions
+            from rocksdict import AccessType, Rdict, WriteOptions
         except ImportError as error:
             raise MissingExtra("An index", "index") from error
         mark = self._marked()
@@ -114,6 +114,8 @@ class RocksStore(Store):
             self._secondary = self._secondary or tempfile.mkdtemp(prefix="neardup-reader-")
             how = AccessType.secondary(self._secondary)
         try:
+            if self.read_only:
+                self._read_strictly()
             self._db: Any = Rdict(str(self.path), options, families, access_type=how)
         except Exception as error:  # the binding has no exceptions of its own
             self._forget()
@@ -123,8 +125,6 @@ class RocksStore(Store):
         self._default: Any = self._db.get_column_family_handle("default")
         self._durable = WriteOptions()
         self._durable.sync = True
-        self._in_order = ReadOptions()
-        self._in_order.set_total_order_seek(True)
         self._closed = False
         try:
             self._check(mark)
@@ -140,14 +140,28 @@ class RocksStore(Store):
             self._let_go()
             raise
 
+    def _read_strictly(self) -> None:
+        """Open and close it. A follower of another process takes what it finds, and leaves out a table that is missing
+        or cut; this one does not. A writer may take a table away meanwhile: then once more."""
+        from rocksdict import AccessType, Rdict
+
+        for attempt in range(_ATTEMPTS):
+            options, families = _options(False)
+            try:
+                Rdict(str(self.path), options, families, access_type=AccessType.read_only()).close()
+                return
+            except Exception as error:
+                if attempt + 1 == _ATTEMPTS or "No such file" not in str(error):
+                    raise
+
     def _check(self, mark: int) -> None:
         """Refuse a store that RocksDB takes for whole and of which a part is missing: the end of the log, or a log or
-        table that it does not know of. A commit is in the log and, as families are flushed together, in the tables of
-        all of them or none: so where documents are there the rest is."""
+        table that it does not know of. Families are flushed together, and one after the other when a store is closed,
+        ids last: so where documents and ids are there the rest is."""
         reached, documents = self._db.latest_sequence_number(), self._counts()[1]
         if reached < mark:
             missing = f"{mark - reached:,} of {mark:,} acknowledged changes"
-        elif (there := self._recorded()) < documents:
+        elif (there := min(self._entries("documents"), self._entries("ids"))) < documents:
             missing = f"{documents - there:,} of {documents:,} documents"
         else:
             return
@@ -156,9 +170,9 @@ class RocksStore(Store):
             "it. Copy it again when none does."
         )
 
-    def _recorded(self) -> int:
-        """Records that are stored, and those of removed documents that RocksDB has not dropped yet."""
-        family, found = self._family["documents"], 0
+    def _entries(self, name: str) -> int:
+        """Of a family, those of removed documents included that RocksDB has not dropped yet."""
+        family, found = self._family[name], 0
         for part in ("active-mem-table", "imm-mem-tables"):  # before the tables: what moves there is counted twice
             found += family.property_int_value(f"rocksdb.num-entries-{part}")
             found -= family.property_int_value(f"rocksdb.num-deletes-{part}")
@@ -273,21 +287,36 @@ class RocksStore(Store):
                 self._read = None
 
     def _again(self) -> None:
-        """Open once more after a failed write: RocksDB takes no other, and nobody knows what of it is there. Where that
-        fails too, as on a full disk, it is tried when somebody asks the next time."""
-        if self._broken:
-            self._let_go()
-            self._open(False)
-            self._broken = False
+        """Open once more after a failed write: RocksDB takes no other, and nobody knows what of it is there. That takes
+        the room of the logs; while there is less, questions are answered as before."""
+        if not self._broken:
+            return
+        free = shutil.disk_usage(self.path).free
+        needed = sum(f.stat().st_size for f in self.path.glob("*.log"))
+        if free < needed and not self._closed:
+            raise OutputError(
+                f"{self.path}: the disk is still full: {free:,} bytes are free, and {needed:,} are needed to go on. "
+                "The change was not acknowledged."
+            )
+        self._let_go()
+        self._open(False)
+        self._broken = False
 
     def commit(self, change: Change) -> None:
         """One batch."""
-        from rocksdict import WriteBatch
-
         assert self._read is not None
-        following, n = self._following, len(change.ids)
+        following, n, removed = self._following, len(change.ids), len(change.removed)
         if following + n > _LAST_NUMBER:
             raise StoreError(f"{self.path}: {following:,} documents were added, and {_LAST_NUMBER:,} are the most.")
+        counts = following + n, self._documents + n - removed, self._removed + removed
+        self._write(self._batch(change, following, counts))
+        self._following, self._documents, self._removed = counts
+
+    def _batch(self, change: Change, following: int, counts: tuple[int, int, int]) -> Any:
+        """All that changes. The handles of families stay in here: one that the frame of an error still has would keep
+        the database open."""
+        from rocksdict import WriteBatch
+
         batch = WriteBatch(raw_mode=True)
         documents, texts, ids, keys = (self._handle[f] for f in ("documents", "texts", "ids", "keys"))
         for number, id in change.removed:
@@ -303,11 +332,8 @@ class RocksStore(Store):
         for name, number in sorted((_named(id), number) for number, id in enumerate(change.ids, following)):
             batch.put(name, number.to_bytes(4, "little"), ids)
         self._lengthen(change, following, batch, keys)
-        removed = len(change.removed)
-        counts = following + n, self._documents + n - removed, self._removed + removed
         batch.put(b"counts", _COUNTS.pack(*counts), self._default)
-        self._write(batch)
-        self._following, self._documents, self._removed = counts
+        return batch
 
     def _lengthen(self, change: Change, following: int, batch: Any, handle: Any) -> None:
         """Put the numbers of added documents under their keys."""
@@ -364,7 +390,7 @@ class RocksStore(Store):
     def postings(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """In the order of the keys."""
         self._usable()
-        for name, numbers in self._family["keys"].items(read_opt=self._in_order):
+        for name, numbers in self._family["keys"].items():
             yield int.from_bytes(name, "big"), np.frombuffer(numbers, "<u4").astype(np.int64)
 
     def compact(self) -> None:
@@ -384,7 +410,7 @@ class RocksStore(Store):
         alive = np.zeros(self._following, np.bool_)
         for some in _batched(self._family["documents"].keys()):
             alive[np.frombuffer(b"".join(some), ">u4")] = True
-        for some in _batched(self._family["keys"].items(read_opt=self._in_order)):
+        for some in _batched(self._family["keys"].items()):
             numbers = np.frombuffer(b"".join([value for _, value in some]), "<u4")
             there = alive[numbers]
             if there.all():
@@ -421,7 +447,15 @@ class RocksStore(Store):
             "bytes": sum(f.stat().st_size for f in self.path.iterdir() if f.is_file()),
             "read_only": self.read_only,
             "removed_since_compaction": self._counts()[2],
+            "memory": self._memory(),
         }
+
+    def _memory(self) -> int:
+        """Bytes that RocksDB holds: what was written last, filters, and blocks that were read (one cache for all)."""
+        families = list(self._family.values())
+        own = ("rocksdb.cur-size-all-mem-tables", "rocksdb.estimate-table-readers-mem")
+        held = sum(family.property_int_value(name) or 0 for family in families for name in own)
+        return held + (families[0].property_int_value("rocksdb.block-cache-usage") or 0)
 
     def close(self) -> None:
         """Families and handles first: RocksDB's lock stays until all of them are gone."""
@@ -452,7 +486,7 @@ def _settings(path: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads((path / _SETTINGS).read_text())
         format = found.pop("format")
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
             f"{path / _SETTINGS}: cannot be read ({error}), so nobody knows how this index was made."
         ) from error
@@ -466,7 +500,14 @@ def _settings(path: Path) -> dict[str, Any]:
 
 def _options(new: bool) -> tuple[Any, dict[str, Any]]:
     """Of the database and its families. They must be given at every opening, or the filters are lost."""
-    from rocksdict import BlockBasedOptions, Cache, DBCompressionType, MemtableFactory, Options, SliceTransform
+    from rocksdict import (
+        BlockBasedOptions,
+        Cache,
+        DBCompactionStyle,
+        DBCompressionType,
+        Options,
+        UniversalCompactOptions,
+    )
 
     cache = Cache(_CACHE)
 
@@ -477,23 +518,22 @@ def _options(new: bool) -> tuple[Any, dict[str, Any]]:
         table.set_block_size(8192)
         table.set_cache_index_and_filter_blocks(False)
         options = Options(raw_mode=True)
-        if name in _HASHED:
+        if name in _ASKED_IN_VAIN:
             table.set_bloom_filter(10, False)
+            options.set_memtable_prefix_bloom_ratio(0.1)
+            options.set_memtable_whole_key_filtering(True)
+            runs = UniversalCompactOptions()  # keys in no order are merged half as often as by levels
+            runs.max_size_amplification_percent = 200
+            options.set_compaction_style(DBCompactionStyle.universal())
+            options.set_universal_compaction_options(runs)
         options.set_block_based_table_factory(table)
         options.set_write_buffer_size(_BUFFER)
         options.set_max_write_buffer_number(4)
-        options.set_memtable_prefix_bloom_ratio(0.1)
-        options.set_memtable_whole_key_filtering(True)
         options.set_compression_type(DBCompressionType.lz4())
         options.set_bottommost_compression_type(DBCompressionType.zstd())
-        if name in _HASHED:  # a third of the time that RocksDB's sorted table takes for keys in no order
-            options.set_prefix_extractor(SliceTransform.create_fixed_prefix(_HASHED[name]))
-            factory: Any = MemtableFactory.hash_link_list  # its type hint lacks the argument
-            options.set_memtable_factory(factory(_BUCKETS))
         return options
 
     options = family("default")
-    options.set_allow_concurrent_memtable_write(False)
     options.create_if_missing(new)
     options.create_missing_column_families(new)
     options.set_max_background_jobs(2)

@@ -66,7 +66,8 @@ def proof(facts: Facts) -> list[dict[str, Any]]:
 def _evidence(facts: Facts) -> list[Check]:
     recipe, removed = facts.recipe, len(facts.decision.removed)
     if not removed:
-        return [Check("note", "Nothing was removed: no two documents are similar enough.")]
+        nothing = "" if facts.decision.known.num_rows else "Nothing was removed: "
+        return [Check("note", f"{nothing}no two documents of the collection are similar enough.".capitalize())]
     others = removed - int(facts.by_identity.sum())
     same = f"{removed - others:,} have the same tokens as the kept one"
     if not others:

@@ -181,6 +181,7 @@ class App:
         elif route.does == "readyz":
             if self.stopping.is_set():
                 raise Problem("stopping")
+            await self.endpoints.reach()
             await call.answer(200, b'{"status":"ready"}')
         elif route.does == "metrics":
             for kind, number in (("requests", self._requests), ("streams", self._streams)):

@@ -166,6 +166,10 @@ class Endpoints:
         facts = await self._in_thread(self.index.info)
         return {name: value for name, value in facts.items() if name != "path"}  # which may hold a password
 
+    async def reach(self) -> None:
+        """GET /readyz: raise what is wrong with the store, if anything is."""
+        await self._in_thread(lambda: self.index.contains_many(["ready?"]))
+
     async def scraped(self) -> tuple[bytes, str]:
         """GET /metrics."""
         self.metrics.index.set(await self._in_thread(lambda: len(self.index)))

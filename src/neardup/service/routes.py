@@ -125,7 +125,8 @@ ROUTES = (
     ),
     Route("GET", "/healthz", "open", "The process lives", "Says nothing of the index.", "healthz"),
     Route(
-        "GET", "/readyz", "open", "The service can be asked", "503 while it stops.", "readyz", problems=("stopping",),
+        "GET", "/readyz", "open", "The service can be asked", "503 while it stops, and while its store is away.",
+        "readyz", problems=("stopping", "store"),
     ),
     Route("GET", "/metrics", "read", "Counters for Prometheus", "In its text format.", "metrics"),
     Route("GET", "/openapi.json", "open", "This description", "OpenAPI 3.1.", "openapi"),

@@ -29,7 +29,7 @@ Text = Annotated[str | None, Meta(description="The document's text. Give this or
 Html = Annotated[str | None, Meta(description="The document as an HTML page, whose text is extracted by the recipe.")]
 Url = Annotated[
     Annotated[str, Meta(max_length=LONGEST_ID)] | None,
-    Meta(description="Where it is from. Kept where the recipe judges pages of one site apart, as `web` does."),
+    Meta(description="Where it is from. Kept where the recipe judges pages of one site apart, as the recipe web does."),
 ]
 Whole = Annotated[float, Meta(ge=1, le=1000, multiple_of=1, description="Matches at the most.")]
 """JSON has one kind of number: 10.0 is as whole as 10."""
