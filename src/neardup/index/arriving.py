@@ -14,15 +14,20 @@ from neardup.errors import UsageError
 from neardup.index.answers import Document
 from neardup.index.references import as_kept
 from neardup.index.rows import Rows, joined
+from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
 from neardup.sketches.base import Sketches
 from neardup.sources.base import Documents
 from neardup.text.batches import TextBatch, readable
 from neardup.text.extract import require_extractor
-from neardup.text.workers import PageExtractor
+from neardup.text.settings import TextSettings
+from neardup.text.workers import PageExtractor, Pages, Read
 
 _WORTH_THREADS = 256 << 10
 """Bytes of text from which on it pays to sketch them on several threads."""
+
+_PAGES_TOGETHER = 8
+"""Pages for which a process is asked at least, if there are as many."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Arrivals:
     """Sketches documents by a recipe. Threads may share one."""
 
     def __init__(self, recipe: Recipe, pool: Executor, threads: int) -> None:
-        self.sketcher, self.extract = recipe.sketcher, PageExtractor(recipe.text)
+        self.sketcher, self.extract = recipe.sketcher, _Pages(recipe.text, pool, threads)
         self.pool, self.threads = pool, threads
 
     def __call__(self, documents: Any) -> Arrived:
@@ -57,7 +62,7 @@ class Arrivals:
             require_extractor()
         decoded = ["utf-8" if isinstance(c, str) else None for c in contents]  # whatever a page says of itself
         stored = Documents(_binary(contents), np.arange(len(ids)), html=html, charset=decoded)
-        text, _ = readable(stored, False, self.extract, pa.array(urls, pa.string()) if html.any() else None)
+        text, failed = readable(stored, False, self.extract, pa.array(urls, pa.string()) if html.any() else None)
         made = self._in_parts(self.sketcher.sketch, text)
         later = self.sketcher.on_the_fly
         bits = np.empty((len(ids), 0), np.uint64)
@@ -66,7 +71,7 @@ class Arrivals:
         rows = Rows(
             ids,
             urls,
-            np.concatenate([part.status for part in made]),
+            np.where(failed, np.uint8(kernel.INVALID), np.concatenate([part.status for part in made])),
             np.concatenate([part.tokens for part in made]),
             np.concatenate([part.identities for part in made]),
             np.concatenate([part.samples for part in made]),
@@ -84,6 +89,20 @@ class Arrivals:
         cuts = np.searchsorted(text.offsets, text.offsets[0] + np.arange(1, self.threads) * total // self.threads)
         edges = np.unique([0, *cuts.tolist(), n]).tolist()
         return list(self.pool.map(sketch, [_part(text, a, b) for a, b in pairwise(edges)]))
+
+
+class _Pages(PageExtractor):
+    """Pages in processes of their own, a share of them in each: one that kills the parser does not kill us."""
+
+    def __init__(self, settings: TextSettings, pool: Executor, threads: int) -> None:
+        super().__init__(settings, workers=threads)
+        self._pool = pool
+
+    def __call__(self, pages: Pages) -> list[Read | None]:
+        """In their order."""
+        share = max(_PAGES_TOGETHER, -(-len(pages) // self.workers))
+        shares = [pages[start : start + share] for start in range(0, len(pages), share)]
+        return [read for some in self._pool.map(super().__call__, shares) for read in some]
 
 
 def _part(text: TextBatch, start: int, stop: int) -> TextBatch:

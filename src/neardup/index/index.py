@@ -292,10 +292,13 @@ class Index:
     def get_many(self, ids: Iterable[str]) -> list[Stored | None]:
         """In their order; None where there is none."""
         names = [_id(id) for id in ids]
-        numbers = self.store.numbers(names)
-        distinct = np.unique(numbers[numbers >= 0])
-        records = self.store.records(distinct)
-        texts = self.store.texts(distinct) if self.keep != "sketch" else [None] * len(distinct)
+        while True:
+            numbers = self.store.numbers(names)
+            distinct = np.unique(numbers[numbers >= 0])
+            texts = self.store.texts(distinct) if self.keep != "sketch" else [None] * len(distinct)
+            records = self.store.records(distinct)
+            if None not in records:  # else one was replaced since its number was looked up
+                break
         found: dict[int, Stored] = {}
         for number, record, text in zip(distinct.tolist(), records, texts, strict=True):
             if record is not None:
@@ -314,7 +317,9 @@ class Index:
         numbers, place = np.unique(there[chosen], return_inverse=True)
         records = [record for record in self.store.records(numbers) if record is not None]
         if len(records) != len(numbers):
-            raise UsageError("the index lost a document between two steps; another process changed it.")
+            raise StoreError(
+                f"{self.path}: a record is missing whose id is there. Take a copy of it, or build it again."
+            )
         stored = self._layout.decode(records).identities[place]
         return [bool(same) for same in (stored == rows.identities[chosen]).all(axis=1)]
 

@@ -92,8 +92,11 @@ class Judge:
         joining: in this order, and those that match nothing count for those after them. waiting: places of documents
         that are to be stored already. gone: numbers of stored documents that are to be removed.
         """
-        none = np.empty(0, np.int64)
-        found = self._gather(arrived, keys, asked, none if waiting is None else waiting, gone)
+        waiting = np.empty(0, np.int64) if waiting is None else waiting
+        alone = not joining or len(asked) + len(waiting) == 1
+        found = self._gather(arrived, keys, asked, waiting, gone, alone=alone)
+        if found is None:
+            return [None] * len(asked)
         compared = found.rows.compared
         holders = np.empty(len(found.rows), np.int32)
         kernel.first_holders(self._identities(found.rows), compared, holders)
@@ -113,8 +116,8 @@ class Judge:
 
     def similar(self, arrived: Arrived, keys: Ragged, most: int) -> list[Match]:
         """All stored documents that the first document of a batch is similar to, the most similar first."""
-        found = self._gather(arrived, keys, np.zeros(1, np.int64), np.empty(0, np.int64), frozenset())
-        if not found.rows.compared[-1]:
+        found = self._gather(arrived, keys, np.zeros(1, np.int64), np.empty(0, np.int64), frozenset(), alone=True)
+        if found is None or not found.rows.compared[-1]:
             return []
         last = len(found.rows) - 1
         identities = self._identities(found.rows)
@@ -149,14 +152,21 @@ class Judge:
         asked: NDArray[np.int64],
         waiting: NDArray[np.int64],
         gone: frozenset[int],
-    ) -> _Gathered:
+        *,
+        alone: bool,
+    ) -> _Gathered | None:
+        """All that documents may be similar to. None: there is nothing, and they are not compared with each other."""
         ours = np.concatenate([waiting, asked])
         begins, ends = keys.offsets[ours], keys.offsets[ours + 1]
         sizes = ends - begins
-        places = np.arange(sizes.sum()) + np.repeat(begins - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+        firsts = np.cumsum(sizes) - sizes
+        places = np.arange(sizes.sum()) + np.repeat(begins - firsts, sizes)
         values, buckets = np.unique(keys.values[places], return_inverse=True)
-        identity = np.isin(places, begins)  # the first key of every document: of no use in a bucket
         standing = self.store.holders(values)
+        if alone and not len(standing.numbers):
+            return None
+        identity = np.zeros(len(places), np.bool_)
+        identity[firsts[sizes > 0]] = True  # the first key of every document: of no use in a bucket
         numbers = np.unique(standing.numbers)
         if gone:
             numbers = numbers[~np.isin(numbers, list(gone))]

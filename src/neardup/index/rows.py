@@ -47,7 +47,7 @@ class Rows:
     @cached_property
     def compared(self) -> NDArray[np.bool_]:
         """Documents that have tokens."""
-        return np.isin(self.status, (kernel.FINE, kernel.SHORT))
+        return (self.status == kernel.FINE) | (self.status == kernel.SHORT)
 
     def with_later(self, bits: NDArray[np.uint64]) -> "Rows":
         """The same, with the bits of a second comparison."""
