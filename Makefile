@@ -2,6 +2,7 @@
 # make test    set everything up and run all checks and tests
 # make check   linters and type checker only
 # make bench   the speed benchmark, with peers in environments of their own
+# make bench-index  the living index and the service, with peers (redis-server and wrk must be there)
 # make quality how right every recipe is on labelled pages, where they are at hand
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check unit system plain bench quality clean
+.PHONY: demo test check unit system plain bench bench-index quality clean
 
 demo: $(READY)
 	@rm -rf build/demo
@@ -42,11 +43,12 @@ check: $(READY)
 unit: $(READY) system
 	$(BIN)/python -m pytest -n auto
 
-# The tests need a real browser (NEARDUP_CHROMIUM may name one) and a real PostgreSQL, which they start themselves.
+# The tests need a real browser (NEARDUP_CHROMIUM may name one), a real PostgreSQL, which they start themselves, and wrk.
 system:
 	@missing=""; \
 	for name in "$$NEARDUP_CHROMIUM" chromium chromium-browser google-chrome none; do [ -n "$$name" ] && command -v "$$name" >/dev/null && break; done; \
 	[ "$$name" != none ] || missing="chromium fonts-dejavu-core fonts-noto-cjk"; \
+	command -v wrk >/dev/null || missing="$$missing wrk"; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	[ -z "$$missing" ] || { \
 	  [ "$$(id -u)" = 0 ] || { echo "the tests need more of the system: apt-get install $$missing"; exit 1; }; \
@@ -60,6 +62,12 @@ plain: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.speed
+
+bench-index: $(READY)
+	$(BIN)/python -m benchmarks.index.speed
+	$(BIN)/python -m benchmarks.index.peers
+	$(BIN)/python -m benchmarks.index.http
+	$(BIN)/python -m benchmarks.index.mixed
 
 quality: $(READY)
 	$(BIN)/python -m benchmarks.quality

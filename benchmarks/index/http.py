@@ -1,6 +1,6 @@
 """`python -m benchmarks.index.http`: an index behind `neardup serve`, asked by wrk and by streams on the same machine.
 
-    POST /v1/check, /v1/check-and-add    wrk: a document of 2.8 kB per request, every one another, 10 % copies
+    POST /v1/check, /v1/check-and-add    wrk: a document of 2.6 kB per request, every one another, 10 % copies
     /v1/stream/check, /check-and-add     one connection, a document per line; as bytes that are made beforehand, and by
                                          neardup.Client, which makes them while it sends
 

@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -198,7 +198,7 @@ class Crowd:
     async def run(self) -> None:
         """Until the time is over."""
         load = self.load
-        kinds: list[tuple[int, Callable[[Line], Awaitable[None]]]] = [
+        kinds: list[tuple[int, Callable[[Line], Coroutine[Any, Any, None]]]] = [
             (load.singles, self._single),
             (load.streaming, self._streaming),
             (load.slow, self._slow),

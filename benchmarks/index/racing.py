@@ -27,8 +27,9 @@ BATCH, SMALL = 1_000, 100
 class Filter(Protocol):
     """A filter as the course sees it."""
 
-    sketching: float
-    """Seconds that were spent on sketches so far."""
+    @property
+    def sketching(self) -> float:
+        """Seconds that were spent on sketches so far."""
 
     def check_and_add(self, documents: list[dict[str, str]]) -> list[str | None]:
         """Store what is new; of the others the id that each is similar to."""

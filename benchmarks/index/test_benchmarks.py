@@ -1,12 +1,9 @@
 """Every benchmark of the index runs, at a size at which its figures mean nothing and its checks do."""
 
 import json
-import shutil
 import sys
 from argparse import Namespace
 from pathlib import Path
-
-import pytest
 
 from benchmarks.index import http, mixed, peers, speed
 
@@ -35,7 +32,6 @@ def test_peers_on_the_course_and_after_a_kill(tmp_path):
 
 
 def test_datasketch_answers_as_a_filter():
-    pytest.importorskip("datasketch", reason="is in an environment of its own")
     from benchmarks.index.corpus import Answers, Corpus
     from benchmarks.index.run_datasketch import Datasketch
 
@@ -52,7 +48,6 @@ def test_datasketch_answers_as_a_filter():
     assert filter.check(first) == [None]
 
 
-@pytest.mark.skipif(shutil.which("wrk") is None, reason="Debian's package wrk is not installed")
 def test_http(tmp_path):
     options = Namespace(documents=1_000, connections=[4], seconds=1.0, streamed=1_000)
     rows, whole = http.measured(tmp_path, options)

@@ -12,7 +12,7 @@ import pytest
 
 from neardup import dedup, sample, sketch
 from neardup.errors import StoreError, UsageError
-from neardup.index import Document, Index, Verdict, postgres, rocks
+from neardup.index import Document, Index, Verdict
 from neardup.recipe import Recipe
 from neardup.recipes import recipe_names
 from tests.corpus import WORDS
@@ -390,16 +390,15 @@ def test_ids_and_urls_are_any_unicode(new_place):
         assert len(index) == 0
 
 
-def test_a_document_that_changes_often_does_not_push_others_out(new_place, monkeypatch):
-    """Removed documents leave their numbers under their keys, and of those the latest stay: 8 here."""
-    monkeypatch.setattr(rocks, "MOST", 8)
-    monkeypatch.setattr(postgres, "MOST", 8)
-    words = [f"w{i}" for i in range(200)]
-    with Index.open(new_place(), "stream") as index:
-        index.add("stays", " ".join(words))
-        for i in range(20):
-            index.update("changes", " ".join([*words, f"v{i}"]))
-        index.remove("changes")
-        verdict = index.check(" ".join([*words, "more"]))
-        assert verdict.match is not None
-        assert verdict.match.id == "stays"
+@pytest.mark.parametrize("name", ["web", "by-site", "stream"])
+@pytest.mark.parametrize("kind", ["text", "html"])
+def test_an_address_that_is_none_does_no_harm(name, kind, tmp_path):
+    """Half a surrogate pair, an unfinished IPv6 address, a NUL, none of a scheme, very long."""
+    places = ["http://a.org/\ud800", "\ud800", "http://[::1", "http://a.org/\0", "//", "x" * 100_000, "", None]
+    words = {kind: "some words of a page that is there under all of these addresses"}
+    with Index.open(tmp_path / "seen.ndx", name) as index:
+        for i, url in enumerate(places):
+            assert index.add(f"{i}", **words, url=url)
+        for url in places:
+            assert index.check(**words, url=url).match is not None
+            assert index.similar(**words, url=url)

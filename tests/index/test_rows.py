@@ -76,10 +76,10 @@ def test_documents_are_found_by_their_words_first_and_by_nothing_where_they_have
     assert len(set(zip(first.tolist(), words, strict=True))) == len(set(words)) == len(set(first.tolist()))
 
 
-@given(
-    st.text(st.characters(exclude_categories=()), max_size=40),
-    st.none() | st.text(st.characters(exclude_categories=())),
-)
+ANYTHING = st.text(st.characters(exclude_categories=()), max_size=40)
+
+
+@given(ANYTHING, st.none() | ANYTHING)
 def test_ids_and_urls_are_any_unicode(id, url):
     layout = Layout(load_recipe("by-site"))
     rows = arrive("by-site", [Document("before", "some words"), Document(id, "one two three", url=url)]).rows

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from neardup.errors import UsageError
 from neardup.index.answers import Document
 from neardup.index.references import as_kept
-from neardup.index.rows import Rows, joined
+from neardup.index.rows import Rows, addresses, joined
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
 from neardup.sketches.base import Sketches
@@ -62,7 +62,7 @@ class Arrivals:
             require_extractor()
         decoded = ["utf-8" if isinstance(c, str) else None for c in contents]  # whatever a page says of itself
         stored = Documents(_binary(contents), np.arange(len(ids)), html=html, charset=decoded)
-        text, failed = readable(stored, False, self.extract, pa.array(urls, pa.string()) if html.any() else None)
+        text, failed = readable(stored, False, self.extract, addresses(urls) if html.any() else None)
         made = self._in_parts(self.sketcher.sketch, text)
         later = self.sketcher.on_the_fly
         bits = np.empty((len(ids), 0), np.uint64)

@@ -292,13 +292,14 @@ class Index:
     def get_many(self, ids: Iterable[str]) -> list[Stored | None]:
         """In their order; None where there is none."""
         names = [_id(id) for id in ids]
+        before, numbers = None, self.store.numbers(names)
         while True:
-            numbers = self.store.numbers(names)
             distinct = np.unique(numbers[numbers >= 0])
             texts = self.store.texts(distinct) if self.keep != "sketch" else [None] * len(distinct)
             records = self.store.records(distinct)
-            if None not in records:  # else one was replaced since its number was looked up
+            if None not in records or numbers.tolist() == before:
                 break
+            before, numbers = numbers.tolist(), self.store.numbers(names)  # one was replaced since it was looked up
         found: dict[int, Stored] = {}
         for number, record, text in zip(distinct.tolist(), records, texts, strict=True):
             if record is not None:

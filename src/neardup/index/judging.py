@@ -19,8 +19,8 @@ from neardup.evidence import Evidence, Verifier
 from neardup.index import references
 from neardup.index.answers import Keep, Match
 from neardup.index.arriving import Arrived
-from neardup.index.rows import Layout, Rows, joined
-from neardup.index.store import Store
+from neardup.index.rows import Layout, Rows, addresses, joined
+from neardup.index.store import Holders, Store
 from neardup.kernels import equal as kernel
 from neardup.kernels import groups
 from neardup.model import RELATIONS
@@ -162,18 +162,12 @@ class Judge:
         firsts = np.cumsum(sizes) - sizes
         places = np.arange(sizes.sum()) + np.repeat(begins - firsts, sizes)
         values, buckets = np.unique(keys.values[places], return_inverse=True)
-        standing = self.store.holders(values)
+        standing, numbers, records = self._looked_up(values, gone)
         if alone and not len(standing.numbers):
             return None
         identity = np.zeros(len(places), np.bool_)
         identity[firsts[sizes > 0]] = True  # the first key of every document: of no use in a bucket
-        numbers = np.unique(standing.numbers)
-        if gone:
-            numbers = numbers[~np.isin(numbers, list(gone))]
-        records = self.store.records(numbers)
-        alive = np.array([record is not None for record in records], np.bool_)
-        numbers = numbers[alive]
-        stored = self.layout.decode([record for record in records if record is not None])
+        stored = self.layout.decode(records)
         rows = Rows.together([stored, self.layout.kept(arrived.rows).take(ours)])
 
         names = np.zeros(len(values), np.bool_)
@@ -185,6 +179,23 @@ class Judge:
         theirs = _ragged(standing.places[there][order], np.bincount(row[there], minlength=len(numbers)))
         mine = _ragged(buckets[~identity], sizes - (sizes > 0))
         return _Gathered(rows, numbers, waiting, asked, joined([theirs, mine]), len(values))
+
+    def _looked_up(
+        self, keys: NDArray[np.uint64], gone: frozenset[int]
+    ) -> tuple[Holders, NDArray[np.int64], list[bytes]]:
+        """Who has these keys, and the numbers and records of those that are there."""
+        standing = self.store.holders(keys)
+        while True:
+            numbers = np.unique(standing.numbers)
+            if gone:
+                numbers = numbers[~np.isin(numbers, list(gone))]
+            found = self.store.records(numbers)
+            records = [record for record in found if record is not None]
+            if len(records) == len(numbers):
+                return standing, numbers, records
+            before, standing = standing, self.store.holders(keys)
+            if np.array_equal(before.numbers, standing.numbers):  # else one may have been replaced meanwhile
+                return standing, numbers[[record is not None for record in found]], records
 
     def _identities(self, rows: Rows) -> NDArray[np.uint64]:
         """What names the tokens; and the site, where that matters."""
@@ -234,7 +245,7 @@ class Judge:
             signatures,
             None if later is None else Projected(later, np.arange(len(chosen)), lambda _: rows.later),
             _TextMeter(self, arrived, found, chosen, signatures) if self.keep != "sketch" else None,
-            Places.at(len(rows), [(0, pa.array(rows.urls, pa.string()))]) if recipe.verify.by_place else None,
+            Places.at(len(rows), [(0, addresses(rows.urls))]) if recipe.verify.by_place else None,
         )
 
     def _identical(self, found: _Gathered, row: int) -> Finding:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.index.rows import Rows
+from neardup.index.rows import Rows, addresses
 from neardup.recipe import Recipe
 from neardup.sources.base import Documents
 from neardup.text.batches import readable, text_batch
@@ -36,7 +36,7 @@ def read(kept: Sequence[bytes | None], rows: Rows, recipe: Recipe) -> list[bytes
     """The texts that references lead to; None where they lead to nothing, or to other words than those of `rows`."""
     stored = [None if k is None else _content(as_given(k)) for k in kept]
     html = np.array([k is not None and k[:1] == _HTML for k in kept], np.bool_)
-    urls = pa.array(rows.urls, pa.string()) if html.any() else None
+    urls = addresses(rows.urls) if html.any() else None
     documents = Documents(pa.array(stored, pa.large_binary()), np.arange(len(stored)), html=html)
     text, _ = readable(documents, False, PageExtractor(recipe.text), urls)
     same = _same(recipe, text.data, text.offsets, rows)

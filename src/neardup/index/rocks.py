@@ -374,8 +374,8 @@ class RocksStore(Store):
         """In the order of their numbers."""
         with self._lock:
             self._usable()
-            records = iter(self._family["documents"].items())
-            kept = iter(self._family["texts"].items() if texts else ())
+            records = self._to_the_end("documents", iter(self._family["documents"].items()))
+            kept = self._to_the_end("texts", iter(self._family["texts"].items())) if texts else iter(())
 
         def joined() -> Iterator[Row]:
             text = next(kept, None)
@@ -390,7 +390,7 @@ class RocksStore(Store):
     def postings(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """In the order of the keys."""
         self._usable()
-        for name, numbers in self._family["keys"].items():
+        for name, numbers in self._to_the_end("keys", iter(self._family["keys"].items())):
             yield int.from_bytes(name, "big"), np.frombuffer(numbers, "<u4").astype(np.int64)
 
     def compact(self) -> None:
@@ -398,19 +398,39 @@ class RocksStore(Store):
         with self.writing(np.empty(0, np.uint64), []):
             if self._removed:
                 self._sweep()
-            for name in _FAMILIES:
-                family = self._family[name]
-                family.flush()
-                family.compact_range(None, None)
-            self._db.flush()
+            try:
+                for name in _FAMILIES:
+                    family = self._family[name]
+                    family.flush()
+                    family.compact_range(None, None)
+                self._db.flush()
+            except Exception as error:
+                raise self._refusal(error) from error
+
+    def _to_the_end(self, family: str, entries: Iterator[T]) -> Iterator[T]:
+        """All entries of a family. RocksDB stops at a damaged block as it does at the end: so it is asked which one."""
+        entry: Any = None
+        for entry in entries:
+            yield entry
+        after = self._family[family].iter()
+        if entry is None:
+            after.seek_to_first()
+        else:
+            after.seek(entry if isinstance(entry, bytes) else entry[0])
+            if after.valid():
+                after.next()
+        try:
+            after.status()
+        except Exception as error:
+            raise self._refusal(error) from error
 
     def _sweep(self) -> None:
         from rocksdict import WriteBatch
 
         alive = np.zeros(self._following, np.bool_)
-        for some in _batched(self._family["documents"].keys()):
+        for some in _batched(self._to_the_end("documents", iter(self._family["documents"].keys()))):
             alive[np.frombuffer(b"".join(some), ">u4")] = True
-        for some in _batched(self._family["keys"].items()):
+        for some in _batched(self._to_the_end("keys", iter(self._family["keys"].items()))):
             numbers = np.frombuffer(b"".join([value for _, value in some]), "<u4")
             there = alive[numbers]
             if there.all():

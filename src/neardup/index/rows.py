@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.errors import StoreError, UsageError
@@ -235,3 +236,11 @@ def _bytes(values: NDArray[np.generic]) -> NDArray[np.uint8]:
 def _words(columns: NDArray[np.uint8]) -> NDArray[np.uint64]:
     n, width = columns.shape
     return np.ascontiguousarray(columns).view(np.uint64).reshape(n, width // 8)
+
+
+def addresses(urls: list[str | None]) -> pa.Array:
+    """URLs as Arrow has them; half a surrogate pair, which it has not, is shown as a question mark."""
+    try:
+        return pa.array(urls, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([url and url.encode("utf-8", "replace").decode() for url in urls], pa.string())
