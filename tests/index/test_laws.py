@@ -12,7 +12,7 @@ import pytest
 
 from neardup import dedup, sample, sketch
 from neardup.errors import StoreError, UsageError
-from neardup.index import Document, Index, Verdict
+from neardup.index import Document, Index, Verdict, postgres, rocks
 from neardup.recipe import Recipe
 from neardup.recipes import recipe_names
 from tests.corpus import WORDS
@@ -402,3 +402,18 @@ def test_an_address_that_is_none_does_no_harm(name, kind, tmp_path):
         for url in places:
             assert index.check(**words, url=url).match is not None
             assert index.similar(**words, url=url)
+
+
+def test_a_document_that_changes_often_does_not_push_others_out(new_place, monkeypatch):
+    """Removed documents leave their numbers under their keys, and of those the latest stay: 8 here."""
+    monkeypatch.setattr(rocks, "MOST", 8)
+    monkeypatch.setattr(postgres, "MOST", 8)
+    words = [f"w{i}" for i in range(200)]
+    with Index.open(new_place(), "stream") as index:
+        index.add("stays", " ".join(words))
+        for i in range(20):
+            index.update("changes", " ".join([*words, f"v{i}"]))
+        index.remove("changes")
+        verdict = index.check(" ".join([*words, "more"]))
+        assert verdict.match is not None
+        assert verdict.match.id == "stays"

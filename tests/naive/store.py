@@ -46,7 +46,10 @@ class NaiveStore(Store):
             self.documents[self.following] = change.records[i], change.texts[i]
             begin, end = change.keys.offsets[i : i + 2].tolist()
             for key in change.keys.values[begin:end].tolist():
-                self.keys[key] = [*self.keys.get(key, []), self.following][-MOST:]
+                numbers = [*self.keys.get(key, []), self.following]
+                if len(numbers) > MOST:
+                    numbers = [n for n in numbers if n in self.documents][-MOST:]
+                self.keys[key] = numbers
             self.following += 1
 
     def __len__(self) -> int:

@@ -63,7 +63,9 @@ _LOCK = "select pg_advisory_xact_lock(%s, stripe::integer) from unnest(%s) strip
 _HOLDERS = """
     select string_agg(int8send(place), ''), string_agg(int8send(number), '')
     from unnest(%s) with ordinality asked (key, place)
-    cross join lateral (select number from postings where key = asked.key order by number desc limit %s) found"""
+    cross join lateral (
+        select number from postings join documents using (number)
+        where key = asked.key order by number desc limit %s) found"""
 _NUMBERS = """
     select string_agg(int8send(place), ''), string_agg(int8send(number), '')
     from unnest(%s) with ordinality asked (id, place) join documents using (id)"""
@@ -252,8 +254,8 @@ class PostgresStore(Store):
         """Drop what removed documents left behind. Others go on meanwhile; the space is used again by what comes."""
         with self._connections.telling(), closing(self._connections.connect()) as connection:
             connection.execute(_WHOLE_TABLES, prepare=False)
-            connection.execute(_DROP_OLD, {"most": MOST, "last": MOST - 1})
             connection.execute(_DROP_GONE)
+            connection.execute(_DROP_OLD, {"most": MOST, "last": MOST - 1})
             connection.execute("vacuum (analyze) documents, postings, counts")
 
     def refresh(self) -> None:

@@ -349,7 +349,17 @@ class RocksStore(Store):
         edges = (4 * np.append(starts, len(owners))).tolist()
         for name, begin, end in zip(names, edges, edges[1:], strict=False):
             before = read[name]
-            put(name, flat[begin:end] if before is None else (before + flat[begin:end])[-4 * MOST :], handle)
+            numbers = flat[begin:end] if before is None else before + flat[begin:end]
+            put(name, numbers if len(numbers) <= 4 * MOST else self._latest(numbers, change, following), handle)
+
+    def _latest(self, numbers: bytes, change: Change, following: int) -> bytes:
+        """As many as are remembered, of the documents that are there."""
+        if self._removed or change.removed:
+            all_ = np.frombuffer(numbers, "<u4").astype(np.int64)
+            there = np.array([record is not None for record in self.records(all_)], np.bool_)
+            there &= ~np.isin(all_, [number for number, _ in change.removed])
+            numbers = all_[there | (all_ >= following)].astype("<u4").tobytes()
+        return numbers[-4 * MOST :]
 
     def _write(self, batch: Any) -> None:
         try:

@@ -1,11 +1,12 @@
 """What an index asks of the engine that keeps it: a contract that RocksDB and PostgreSQL fulfil alike.
 
-    keys        64-bit key → the numbers of the documents that have it, the latest MOST of them
+    keys        64-bit key → the numbers of documents that have it: of those that are there, the latest MOST
     documents   number → record (`records`), and the text where it is kept
     ids         id → number
 
 Documents are numbered in the order of adding, from 0, and a number is never given twice. A removed document leaves its
-number standing under its keys until the store is compacted: whoever looks up keys meets numbers without a record.
+number standing under its keys until the store is compacted: whoever looks up keys may meet numbers without a record. It
+takes nobody's place there: a list that becomes too long loses such numbers first.
 """
 
 from abc import ABC, abstractmethod
