@@ -48,7 +48,8 @@ class Rows:
     @cached_property
     def compared(self) -> NDArray[np.bool_]:
         """Documents that have tokens."""
-        return (self.status == kernel.FINE) | (self.status == kernel.SHORT)
+        found: NDArray[np.bool_] = (self.status == kernel.FINE) | (self.status == kernel.SHORT)
+        return found
 
     def with_later(self, bits: NDArray[np.uint64]) -> "Rows":
         """The same, with the bits of a second comparison."""
