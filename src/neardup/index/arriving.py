@@ -26,6 +26,9 @@ from neardup.text.workers import PageExtractor, Pages, Read
 _WORTH_THREADS = 256 << 10
 """Bytes of text from which on it pays to sketch them on several threads."""
 
+_LONGEST = 3.0
+"""Seconds for a page; a few milliseconds are usual. Hostile nesting takes the parser time without end."""
+
 _PAGES_TOGETHER = 8
 """Pages for which a process is asked at least, if there are as many."""
 
@@ -95,7 +98,7 @@ class _Pages(PageExtractor):
     """Pages in processes of their own, a share of them in each: one that kills the parser does not kill us."""
 
     def __init__(self, settings: TextSettings, pool: Executor, threads: int) -> None:
-        super().__init__(settings, workers=threads)
+        super().__init__(settings, workers=threads, seconds=_LONGEST)
         self._pool = pool
 
     def __call__(self, pages: Pages) -> list[Read | None]:

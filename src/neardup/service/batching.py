@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Generic, TypeVar
 
-from neardup.errors import InputError, NeardupError, UsageError
+from neardup.errors import InputError, MissingExtra, NeardupError, UsageError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -28,14 +28,17 @@ MOST_BYTES = 8 << 20
 
 def isolated(call: Callable[[list[Item]], Sequence[Result]], items: list[Item]) -> list[Result | NeardupError]:
     """The result for each item, or why it is refused. A call that refuses one does nothing for all: then halves are
-    tried in order, so that k bad ones of n cost about k log n calls."""
+    tried in order, so that k bad ones of n cost about k log n calls. What fails for another reason than a document
+    fails for those of its half, and what was done before stays done."""
     try:
         return list(call(items))
-    except (UsageError, InputError) as error:
+    except (UsageError, InputError, MissingExtra) as error:
         if len(items) == 1:
             return [error]
         half = len(items) // 2
         return [*isolated(call, items[:half]), *isolated(call, items[half:])]
+    except NeardupError as error:  # of the index
+        return [error] * len(items)
 
 
 class Batches(Generic[Item, Result]):

@@ -6,6 +6,7 @@ run: the batch is then tried page by page, and the page that did it has no text.
 """
 
 import pickle
+import select
 import subprocess
 import sys
 import weakref
@@ -24,10 +25,14 @@ _Process = subprocess.Popen[bytes]
 
 
 class PageExtractor:
-    """Pages in, texts out. With `workers` at 0 it works in the calling thread; threads may share one."""
+    """Pages in, texts out. With `workers` at 0 it works in the calling thread; threads may share one.
 
-    def __init__(self, settings: TextSettings, *, workers: int = 0) -> None:
-        self.settings, self.workers = settings, workers
+    seconds: a page that takes a worker longer has no text. What becomes of a page then depends on the machine, so this
+    is for those who are waited for, and not for collections.
+    """
+
+    def __init__(self, settings: TextSettings, *, workers: int = 0, seconds: float | None = None) -> None:
+        self.settings, self.workers, self.seconds = settings, workers, seconds
         self._idle: LifoQueue[_Process] = LifoQueue()
         weakref.finalize(self, _end, self._idle)
 
@@ -46,6 +51,8 @@ class PageExtractor:
             assert worker.stdout
             pickle.dump((pages, extract, links), worker.stdin, pickle.HIGHEST_PROTOCOL)
             worker.stdin.flush()
+            if self.seconds is not None and not _answers(worker.stdout.fileno(), self.seconds):
+                worker.kill()
             read: list[Read | None] = pickle.load(worker.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
             _stop(worker)
@@ -62,6 +69,15 @@ def _read(pages: Pages, extract: Extract, links: bool) -> list[Read | None]:
         except ValueError:  # what the parser says of a page that it gives up
             read.append(None)
     return read
+
+
+def _answers(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read, in so many seconds."""
+    if not hasattr(select, "poll"):  # Windows, where pipes cannot be waited for
+        return True
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(seconds * 1000))
 
 
 def _start() -> _Process:
