@@ -5,14 +5,18 @@
     for verdict in client.check_and_add_many(documents): …
 
 Threads may share a client. Single calls reuse connections. Streams send from a thread of their own while answers are
-taken, and nothing piles up in between: a service does not read on while its answers are not taken.
+taken, and nothing piles up in between: a service does not read on while its answers are not taken. It drops a client
+that takes none for its --idle-timeout (60 seconds, if not told otherwise), and answers on their way are lost then.
+
+A document whose answer was lost may be stored. Asked again with check_and_add it is a duplicate whose match has its own
+id: whoever gets that of a document that was sent before treats it as new.
 
 A call is repeated only where that changes nothing: what reads, when the connection breaks; and anything, when it was
 refused before it began (no connection, or the service said that it is busy).
 """
 
 import json
-import select
+import selectors
 import socket
 import ssl
 import threading
@@ -40,6 +44,11 @@ LONGEST_WAIT = 10.0
 _IDLE = 60.0
 """Seconds after which a connection is not used again: the service closes them after 75."""
 
+_Selector: type[selectors.BaseSelector] = getattr(selectors, "PollSelector", selectors.SelectSelector)
+"""select() takes no file beyond the 1,024th; Windows has nothing else, and counts otherwise."""
+
+_OWN_DUPLICATE = "Asked again, a duplicate whose match has its own id was stored by this attempt: treat it as new."
+
 _NOT_BEGUN = ("/docs#busy", "/docs#stopping")
 """Problems of requests that the service did nothing for."""
 
@@ -55,9 +64,14 @@ class Client:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
             raise UsageError(f"address = {address!r}: give it as http://HOST:PORT.")
+        if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+            raise UsageError("token: is not of printable ASCII characters without spaces; strip what a file ends with.")
         self.address = address.rstrip("/")
         self._secure, self._host, self._prefix = parts.scheme == "https", parts.hostname, parts.path.rstrip("/")
-        self._port = parts.port or (443 if self._secure else 80)
+        try:
+            self._port = parts.port or (443 if self._secure else 80)
+        except ValueError as error:
+            raise UsageError(f"address = {address!r}: a port lies between 1 and 65535.") from error
         self._timeout = timeout
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._idle: list[tuple[float, HTTPConnection]] = []
@@ -88,6 +102,8 @@ class Client:
 
     def get(self, id: str) -> Stored | None:
         """What is stored of a document."""
+        if not id:  # nothing can be stored under it, and the address would be another one
+            return None
         status, found = self._ask("GET", f"/v1/documents/{quote(id, safe='')}", None, safe=True)
         if status == 404 and found.get("type") == "/docs#no-document":
             return None
@@ -148,6 +164,9 @@ class Client:
 
         A document that the service refuses raises its error; with `on_error` that is called with the document's number
         (from 0) and the error, and the stream goes on without a verdict for it.
+
+        What the documents themselves raise is raised when all verdicts of those before are taken. Take every answer
+        within the service's --idle-timeout, or it ends the stream.
         """
         return self._stream("check", map(_sent, documents), _verdict, on_error)
 
@@ -223,7 +242,7 @@ class Client:
             self._keep(connection, response)
             found = _parsed(content, response.status, self.address)
             if left and response.status == 503 and (safe or found.get("type") in _NOT_BEGUN):
-                time.sleep(min(LONGEST_WAIT, float(response.headers.get("Retry-After", 1))))
+                time.sleep(_wait(response.headers.get("Retry-After", "1")))
                 continue
             return response.status, found
         raise AssertionError("the last attempt returns or raises")
@@ -234,7 +253,7 @@ class Client:
         with self._lock:
             while self._idle:
                 since, connection = self._idle.pop()
-                if now - since < _IDLE and connection.sock and not select.select([connection.sock], [], [], 0)[0]:
+                if now - since < _IDLE and connection.sock and _silent(connection.sock):
                     return connection
                 connection.close()
         return self._fresh()
@@ -253,7 +272,7 @@ class Client:
 
     def _unreachable(self, error: Exception, *, begun: bool) -> StoreError:
         why = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
-        more = " Whether it was done is not known: look, or do it again." if begun else ""
+        more = f" Whether it was done is not known: look, or do it again. {_OWN_DUPLICATE}" if begun else ""
         return StoreError(f"{self.address}: the service cannot be asked ({why}).{more}")
 
     # Streams.
@@ -311,15 +330,22 @@ class Client:
         if not sender.done or answered != sender.sent:
             raise StoreError(
                 f"{self.address}: the stream ended after {answered:,} answers, before all documents were answered. "
-                "Those before are done; send the others again."
+                f"Those before are done; send the others again. {_OWN_DUPLICATE}"
             )
 
     def _line_refused(self, found: dict[str, Any], answered: int, on_error: OnError | None) -> None:
         error = _error(found["error"])
         if on_error is None or found["error"].get("status") in (408, 503):
-            error.add_note(f"Document {answered:,} of the stream; those before it are done.")
+            error.add_note(
+                f"Document {answered:,} of the stream; those before it are done, and those behind it that were sent "
+                f"already may be. {_OWN_DUPLICATE}"
+            )
             raise error
         on_error(answered, error)
+
+
+class _Broken(Exception):
+    """The connection, and not what makes the documents, which may raise an OSError of its own."""
 
 
 class _Sender:
@@ -339,15 +365,21 @@ class _Sender:
                 if self._stopped:
                     return
                 line = _encoded(document) + b"\n"
-                self._sock.sendall(b"%x\r\n%b\r\n" % (len(line), line))
+                self._send(b"%x\r\n%b\r\n" % (len(line), line))
                 self.sent += 1
             self.done = True
-            self._sock.sendall(b"0\r\n\r\n")
-        except OSError:
-            pass  # the answers tell why
-        except BaseException as error:  # of whoever makes the documents: told where answers are taken
+        except _Broken:
+            return  # the answers tell why
+        except BaseException as error:  # of whoever makes the documents: told when all answers are taken
             self._failure = error
-            self._hang_up()
+        with suppress(_Broken):
+            self._send(b"0\r\n\r\n")
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._sock.sendall(data)
+        except OSError as error:
+            raise _Broken from error
 
     def check(self) -> None:
         """Raise what the documents raised."""
@@ -363,6 +395,18 @@ class _Sender:
     def _hang_up(self) -> None:
         with suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
+
+
+def _silent(sock: socket.socket) -> bool:
+    """Whether nothing came, not even the end of the connection."""
+    with _Selector() as selector:
+        selector.register(sock, selectors.EVENT_READ)
+        return not selector.select(0)
+
+
+def _wait(asked: str) -> float:
+    """Seconds that a service asks for; a proxy before it may name a date instead."""
+    return min(LONGEST_WAIT, float(asked)) if asked.strip().isdecimal() else 1.0
 
 
 def _sent(document: Document | Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 NeardupError
 ├── UsageError        a choice that cannot work, or two that contradict each other     (exit code 2)
-│   └── RecipeError   a recipe that cannot work, or artefacts of two recipes mixed
+│   ├── RecipeError   a recipe that cannot work, or artefacts of two recipes mixed
+│   └── TakenId       an id that an index has with another text
 ├── InputError        a document, file or folder that cannot be read as asked
 ├── WorkError         a work folder of another run, or one that is damaged
 ├── OutputError       a result that cannot be written
@@ -25,6 +26,14 @@ class UsageError(NeardupError):
 
 class RecipeError(UsageError):
     """A recipe that cannot work, or artefacts of two recipes mixed."""
+
+
+class TakenId(UsageError):
+    """An id that an index has with another text."""
+
+    def __init__(self, what: str, otherwise: str = "Use update to replace it, or give it another id.") -> None:
+        super().__init__(f"{what} {otherwise}")
+        self.what = what
 
 
 class InputError(NeardupError):

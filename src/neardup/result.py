@@ -148,8 +148,8 @@ class Result:
         known = self.decision.known
         removed = np.concatenate([self.decision.removed, self.decision.known_numbers])
         relations = {name: int((self.decision.relation == i).sum()) for i, name in enumerate(RELATIONS)}
-        for name in known.column("relation").to_pylist():
-            relations[name] += 1
+        for found in known.column("relation").value_counts().to_pylist():
+            relations[found["values"]] += found["counts"]
         members = self._groups.sizes
         return {
             "documents": len(status),

@@ -83,7 +83,7 @@ class NaiveIndex:
     def check_and_add(self, id: str, document: int) -> tuple[list[Told], bool]:
         """What is similar, and whether it was stored."""
         found = self.similar(document)
-        added = not found and not self.same(id, document)
+        added = not found and (document in self.system.identity or id not in self.stored)
         if added:
             self.put(id, document)
         return found, added

@@ -120,7 +120,7 @@ def test_workers_give_the_same_texts_and_survive_a_page_that_kills_them(monkeypa
 def test_a_page_that_takes_too_long_has_no_text():
     """Nesting without end takes the parser time without end."""
     good, hostile = b"<p>some words</p>", b"<div>" * 16_000 + b"text"
-    extract = PageExtractor(TextSettings(), workers=1, seconds=0.5)
+    extract = PageExtractor(TextSettings(extract="main"), workers=1, seconds=0.5)
     began = time.monotonic()
     read = extract([(page, None, None) for page in (good, hostile, good)])
     assert [one and one[0].strip() for one in read] == ["some words", None, "some words"]

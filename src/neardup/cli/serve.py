@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,7 @@ _MB = 1 << 20
     type=click.IntRange(1),
     default=256 * _MB,
     show_default=True,
-    help="Bytes of all requests together that wait for an answer.",
+    help="Bytes of all requests together that wait for an answer, as they are in memory.",
 )
 @click.option(
     "--concurrency", type=click.IntRange(1), default=512, show_default=True, help="Requests at the same time."
@@ -132,11 +133,24 @@ def command(index: str, **given: Any) -> None:
                 click.echo(address)
 
             try:
-                serve(opened, listening, settings, log, grace=given["grace"], ready=ready)
+                ended = serve(opened, listening, settings, log, grace=given["grace"], ready=ready)
             finally:
                 log.close()
+            if not ended:
+                _end_now(quiet=given["quiet"])
     if not given["quiet"]:
         click.echo("Stopped.", err=True)
+
+
+def _end_now(*, quiet: bool) -> None:
+    """Without the work that nobody waits for. What was acknowledged is on disk, and extractors end too."""
+    from neardup.text.workers import kill_all
+
+    if not quiet:
+        click.echo("Stopped. Some work took longer than --grace allows and was left.", err=True)
+    sys.stdout.flush()
+    kill_all()
+    os._exit(0)
 
 
 def _settings(given: dict[str, Any]) -> "Settings":

@@ -183,10 +183,10 @@ def _checked(source: Source) -> Source:
 
 
 class Readings:
-    """What is read of two documents; texts are made once per way to extract them."""
+    """What is read of two documents; texts are made once per way to extract them. `seconds`: the most for a page."""
 
-    def __init__(self, first: Source, second: Source) -> None:
-        self.sources = (first, second)
+    def __init__(self, first: Source, second: Source, *, seconds: float | None = None) -> None:
+        self.sources, self._seconds = (first, second), seconds
         self._made: dict[TextSettings, TextBatch] = {}
         self.overlaps: dict[tuple[TextSettings, ShingleSettings], Overlap] = {}
         """What was measured of the shingle sets so far; systems that agree in tokens and shingles share it."""
@@ -215,7 +215,7 @@ class Readings:
         if not pages.any() and settings.extract != "web" and not settings.links:
             return text_batch(stored)
         # In a process of its own, for a page may kill the parser.
-        extract = PageExtractor(settings, workers=1 if pages.any() else 0)
+        extract = PageExtractor(settings, workers=1 if pages.any() else 0, seconds=self._seconds)
         urls = pa.array([source.url for source in self.sources], pa.string())
         documents = Documents(stored, np.arange(1, 3), html=pages)
         batch, failed = readable(documents, False, extract, urls)

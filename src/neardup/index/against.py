@@ -27,7 +27,8 @@ def known_to(index: Index, gathered: Gathered) -> pa.Table:
     if not sketched_alike(gathered.recipe, index.recipe):
         raise RecipeError(
             f"{index.path}: this index was made by another recipe ({index.recipe.id}) than this run "
-            f"({gathered.recipe.id}), and their sketches do not compare. Leave the recipe away: it is the index's then."
+            f"({gathered.recipe.id}), and their sketches do not compare. Leave away the recipe, and settings that "
+            "change it (such as a threshold): then it is the index's."
         )
     engine, tables = gathered.engine, [KNOWN.empty_table()]
     wanted = np.flatnonzero(gathered.compared)

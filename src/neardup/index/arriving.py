@@ -82,7 +82,7 @@ class Arrivals:
             joined([part.ragged for part in made]),
             bits,
         )
-        kept = [None if r is None else as_kept(r, html=bool(h)) for r, h in zip(references, html, strict=True)]
+        kept = [None if r is None else as_kept(str(r), html=bool(h)) for r, h in zip(references, html, strict=True)]
         return Arrived(rows, text, kept)
 
     def _in_parts(self, sketch: Callable[[TextBatch], Sketches], text: TextBatch) -> list[Sketches]:
@@ -122,7 +122,7 @@ def _columns(
     elif isinstance(documents, str | bytes | Mapping | Document):
         raise UsageError("documents come as a list; put one document into a list, or use the method for one.")
     given = [d if type(d) is Document else _document(d, place) for place, d in enumerate(documents)]
-    ids = [d.id if type(d.id) is str else str(d.id) for d in given]
+    ids = [d.id if type(d.id) is str else "" if d.id is None else str(d.id) for d in given]
     html = np.array([d.html is not None for d in given], np.bool_)
     contents = [d.text if d.html is None else d.html for d in given]
     if html.any():
@@ -135,7 +135,7 @@ def _columns(
 def _document(given: Any, place: int) -> Document:
     try:
         get = given.get
-        return Document(get("id", ""), get("text"), get("html"), get("url"), get("reference"))
+        return Document(get("id"), get("text"), get("html"), get("url"), get("reference"))
     except AttributeError:
         raise UsageError(
             f"document {place} is {type(given).__name__}; give neardup.Document(id, text), or a dict with id and text "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.errors import NeardupError, RecipeError, StoreError, UsageError
+from neardup.errors import NeardupError, RecipeError, StoreError, TakenId, UsageError
 from neardup.index import rocks
 from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
 from neardup.index.arriving import Arrivals, Arrived
@@ -107,11 +107,11 @@ class Index:
     ) -> bool:
         """Store a document, whatever it is similar to. False: it is there already. Another text under its id is
         refused: that is what `update` is for."""
-        return self.add_many([Document(id, text, html, url, reference)])[0]
+        return self.add_many([_given(id, text, html, url, reference)])[0]
 
     def check(self, text: Text = None, *, html: Text = None, url: str | None = None, id: str = "") -> Verdict:
         """Is it similar to a stored one? Nothing is stored."""
-        return self.check_many([Document(id, text, html, url)])[0]
+        return self.check_many([_given(id, text, html, url)])[0]
 
     def check_and_add(
         self,
@@ -123,7 +123,7 @@ class Index:
         reference: str | None = None,
     ) -> Verdict:
         """Store it if it is similar to none, in one step: of two that do this with copies at once, one is told so."""
-        return self.check_and_add_many([Document(id, text, html, url, reference)])[0]
+        return self.check_and_add_many([_given(id, text, html, url, reference)])[0]
 
     def update(
         self,
@@ -135,7 +135,7 @@ class Index:
         reference: str | None = None,
     ) -> bool:
         """Store a document in the place of the one with this id. True: there was one."""
-        return self.update_many([Document(id, text, html, url, reference)])[0]
+        return self.update_many([_given(id, text, html, url, reference)])[0]
 
     def remove(self, id: str) -> bool:
         """Forget a document. False: there is none."""
@@ -147,7 +147,7 @@ class Index:
 
     def similar(self, text: Text = None, *, html: Text = None, url: str | None = None, most: int = 10) -> list[Match]:
         """All stored documents that it is similar to, the most similar first."""
-        arrived = self._arrive([Document("", text, html, url)])
+        arrived = self._arrive([_given("", text, html, url)])
         return self._judge.similar(arrived, self._layout.keys(arrived.rows), most)
 
     def __contains__(self, id: object) -> bool:
@@ -183,7 +183,8 @@ class Index:
     ) -> list[Verdict]:
         """In their order, also against each other: the first of several copies is new.
 
-        A new document under an id that is there takes its place.
+        A new document under an id that is there takes its place, unless it has no words: what was fetched in vain
+        does not make forget what was fetched before.
         deliver: is called with the verdicts before anything is stored, and what it raises stores nothing. So new
         documents can be passed on first and remembered afterwards: a kill in between loses none of them.
         """
@@ -194,9 +195,10 @@ class Index:
         with self.store.writing(keys.values, arrived.rows.ids):
             there = self.store.numbers(arrived.rows.ids)
             verdicts, kept, removed = self._admit(arrived, keys, there)
+            change = self._change(arrived, keys, kept, removed)
             if deliver is not None:
                 deliver(verdicts)
-            self._commit(arrived, keys, kept, removed)
+            self._commit(change)
         return verdicts
 
     def _admit(
@@ -225,22 +227,16 @@ class Index:
                 if match is not None and (match.number in gone or match.row in stale):
                     ahead = 1  # what it was similar to has been replaced meanwhile: once more from here, few at a time
                     break
-                added = match is None and (compared[i] or not self._is_there(rows, i, there, kept))
+                id = rows.ids[i]
+                added = match is None and (compared[i] or (there[i] < 0 and id not in kept))
                 verdicts.append(_verdict(rows, i, match, added=added))
                 if added:
-                    id = rows.ids[i]
                     if there[i] >= 0:
                         gone[int(there[i])] = id
                     if id in kept:
                         stale.add(kept[id])
                     kept[id] = i
         return verdicts, sorted(kept.values()), list(gone.items())
-
-    def _is_there(self, rows: Rows, i: int, there: NDArray[np.int64], kept: dict[str, int]) -> bool:
-        """Whether a document without words, which is similar to nothing, is stored under its id already."""
-        if rows.ids[i] in kept:
-            return bool((rows.identities[kept[rows.ids[i]]] == rows.identities[i]).all())
-        return bool(there[i] >= 0 and self._same(rows, [i], there)[0])
 
     def add_many(self, documents: Any) -> list[bool]:
         """All of them or, where one is refused, none."""
@@ -249,7 +245,7 @@ class Index:
         keys = self._layout.keys(rows)
         with self.store.writing(keys.values, rows.ids):
             kept = self._unknown(rows)
-            self._commit(arrived, keys, kept, [])
+            self._commit(self._change(arrived, keys, kept, []))
         added = set(kept)
         return [i in added for i in range(len(arrived))]
 
@@ -259,12 +255,12 @@ class Index:
         known = np.flatnonzero(there >= 0).tolist()
         for i, same in zip(known, self._same(rows, known, there), strict=True):
             if not same:
-                raise UsageError(_another(rows.ids[i], "stored"))
+                raise TakenId(_another(rows.ids[i], "stored"))
         kept: dict[str, int] = {}
         for i in np.flatnonzero(there < 0).tolist():
             first = kept.setdefault(rows.ids[i], i)
             if not (rows.identities[first] == rows.identities[i]).all():
-                raise UsageError(_another(rows.ids[i], "given twice"))
+                raise TakenId(_another(rows.ids[i], "given twice"))
         return list(kept.values())
 
     def update_many(self, documents: Any) -> list[bool]:
@@ -275,7 +271,7 @@ class Index:
             there = self.store.numbers(arrived.rows.ids)
             last = {id: i for i, id in enumerate(arrived.rows.ids)}
             removed = [(int(there[i]), id) for id, i in last.items() if there[i] >= 0]
-            self._commit(arrived, keys, sorted(last.values()), removed)
+            self._commit(self._change(arrived, keys, sorted(last.values()), removed))
         return [bool(number >= 0) for number in there.tolist()]
 
     def remove_many(self, ids: Iterable[str]) -> list[bool]:
@@ -318,37 +314,40 @@ class Index:
         numbers, place = np.unique(there[chosen], return_inverse=True)
         records = [record for record in self.store.records(numbers) if record is not None]
         if len(records) != len(numbers):
-            raise StoreError(
-                f"{self.path}: a record is missing whose id is there. Take a copy of it, or build it again."
-            )
+            raise StoreError(f"{self.path}: a record is missing whose id is there. Restore a copy, or build it again.")
         stored = self._layout.decode(records).identities[place]
         return [bool(same) for same in (stored == rows.identities[chosen]).all(axis=1)]
 
-    def _commit(self, arrived: Arrived, keys: Ragged, kept: list[int], removed: list[tuple[int, str]]) -> None:
-        texts: list[bytes | None] = [None] * len(arrived)
+    def _change(self, arrived: Arrived, keys: Ragged, kept: list[int], removed: list[tuple[int, str]]) -> Change:
+        """What is to be stored of documents; refused here is what cannot be."""
+        rows = arrived.rows
+        for i in kept:
+            if not rows.ids[i]:
+                raise UsageError(f"document {i} of the batch has no id, and what is stored needs one.")
+        texts: list[bytes | None] = [None] * len(kept)
         if self.keep == "text":
-            for i, text in zip(kept, arrived.texts(kept), strict=True):
-                texts[i] = text
+            texts = list(arrived.texts(kept))
         elif self.keep == "reference":
-            texts = arrived.references
-            for i in kept:
-                if texts[i] is None:
-                    raise UsageError(
-                        f"{arrived.rows.ids[i]!r}: this index keeps where texts are, and no reference is given: the "
-                        "path of a file, or PATH#START-STOP for bytes of one."
-                    )
-        self._store(arrived.rows, keys, kept, removed, texts)
+            texts = [arrived.references[i] for i in kept]
+            if None in texts:
+                raise UsageError(
+                    f"{rows.ids[kept[texts.index(None)]]!r}: this index keeps where texts are, and no reference is "
+                    "given: the path of a file, or PATH#START-STOP for bytes of one."
+                )
+        return self._of_rows(rows, keys, kept, removed, texts)
 
-    def _store(
+    def _of_rows(
         self, rows: Rows, keys: Ragged, kept: list[int], removed: list[tuple[int, str]], texts: list[bytes | None]
-    ) -> None:
-        if not kept and not removed:
-            return
+    ) -> Change:
+        if not kept:
+            return Change(removed=removed)
         chosen = np.array(kept, np.int64)
         added = rows.take(chosen)
-        self.store.commit(
-            Change(added.ids, self._layout.encode(added), taken(keys, chosen), [texts[i] for i in kept], removed)
-        )
+        return Change(added.ids, self._layout.encode(added), taken(keys, chosen), texts, removed)
+
+    def _commit(self, change: Change) -> None:
+        if change.ids or change.removed:
+            self.store.commit(change)
 
     # Collections, and the index as a whole.
 
@@ -365,25 +364,28 @@ class Index:
             raise UsageError(
                 f"this index keeps {_kept(self.keep)}, which a run does not have; add the documents themselves."
             )
-        return sum(self._add(rows, self._layout.keys(rows), None) for rows in run_rows(result, self._layout))
+        found = run_rows(result, self._layout)
+        return sum(self._add(rows, self._layout.keys(rows), None, _REPEATED) for rows in found)
 
     def export(self, path: str | Path) -> int:
         """Write all of it to a Parquet file: id, url, tokens, record, keys, text. How many documents."""
-        return write_export(self.store, self._layout, self.recipe, Path(path))
+        return write_export(self.store, self._layout, self.recipe, self.keep, Path(path))
 
     def add_export(self, path: str | Path) -> int:
-        """Add what another index of the same recipe exported; how many were not there yet."""
-        added = 0
-        for change in read_export(Path(path), self.recipe, texts=self.keep != "sketch"):
-            rows = self._layout.decode(change.records)
-            added += self._add(rows, change.keys, change.texts)
-        return added
+        """Add what another index of the same recipe exported; how many were not there yet. It kept what this one
+        keeps, or this one keeps sketches."""
+        found = read_export(Path(path), self._layout, self.recipe, self.keep)
+        return sum(self._add(rows, keys, texts, _REMOVE) for rows, keys, texts in found)
 
-    def _add(self, rows: Rows, keys: Ragged, texts: list[bytes | None] | None) -> int:
-        """Add sketched documents, those that are not there."""
+    def _add(self, rows: Rows, keys: Ragged, texts: list[bytes | None] | None, otherwise: str) -> int:
+        """Add sketched documents, those that are not there. otherwise: the way out where an id is taken."""
         with self.store.writing(keys.values, rows.ids):
-            kept = self._unknown(rows)
-            self._store(rows, keys, kept, [], texts or [None] * len(rows))
+            try:
+                kept = self._unknown(rows)
+            except TakenId as error:
+                raise TakenId(error.what, otherwise) from error
+            chosen = [None if texts is None else texts[i] for i in kept]
+            self._commit(self._of_rows(rows, keys, kept, [], chosen))
         return len(kept)
 
     def compact(self) -> None:
@@ -433,7 +435,11 @@ class Index:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<neardup.Index {self.path}: {len(self):,} documents, recipe {_called(self.recipe)}>"
+        try:
+            documents = f"{len(self):,} documents"
+        except StoreError:
+            documents = "closed"
+        return f"<neardup.Index {self.path}: {documents}, recipe {_called(self.recipe)}>"
 
 
 def _engine(path: str | Path) -> tuple[Any, Any]:
@@ -478,8 +484,21 @@ def _kept(keep: Keep) -> str:
     return {"sketch": "sketches", "text": "sketches and texts", "reference": "sketches and references"}[keep]
 
 
+def _given(id: str, text: Text, html: Text, url: str | None, reference: str | None = None) -> Document:
+    if text is None and html is None:
+        raise UsageError(f"document {id!r}: there is neither text nor html.")
+    return Document(id, text, html, url, reference)
+
+
 def _another(id: str, where: str) -> str:
-    return f"{id!r} is {where} with another text. Use update to replace it, or give it another id."
+    return f"{id!r} is {where} with another text."
+
+
+_REPEATED = (
+    "Rows that have no id are numbered, in every run from 1 (table:1): run it again with ids that do not repeat "
+    "(id_field=, --id-field), or remove the stored document first."
+)
+_REMOVE = "Remove the stored document first, or leave it as it is and add the others by themselves."
 
 
 def _id(id: object) -> str:

@@ -12,12 +12,13 @@ record has the id in full. Keys are unsigned and bigint is signed: the same 64 b
 A writer takes advisory locks on the hashes of its keys and ids, in ascending order (so there is no deadlock), until its
 transaction ends; everybody passes a gate before. One with many keys closes the gate instead. What is read after that,
 in READ COMMITTED, is all that was committed before. A removal locks its id alone: whoever found the document by a key
-is decided as if it had come first.
+is decided as if it had come first. Of two batches, each of which replaces what the other one's verdicts rest on, both
+cannot have come first: so batches with an id that is stored take one lock more, the last in the order.
 """
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -59,6 +60,8 @@ _SNAPSHOT = """
 _GATE = "select pg_advisory_xact_lock(%s, 0)"
 _GATE_SHARED = "select pg_advisory_xact_lock_shared(%s, 0)"
 _LOCK = "select pg_advisory_xact_lock(%s, stripe::integer) from unnest(%s) stripe"
+_LOCK_REPLACING = """
+    select pg_advisory_xact_lock(%s, %s) where exists (select from unnest(%s) asked (id) join documents using (id))"""
 
 _HOLDERS = """
     select string_agg(int8send(place), ''), string_agg(int8send(number), '')
@@ -214,7 +217,8 @@ class PostgresStore(Store):
             raise StoreError(f"{self.shown} is open for reading only. Open it without read_only to change it.")
         assert self._section is None, "a thread is in one section at a time"
         stripes = _stripes(keys, ids)
-        connection, _ = self._connections.taken(lambda connection: self._begin(connection, stripes))
+        several = ids if len(ids) > 1 and len(keys) else []
+        connection, _ = self._connections.taken(lambda connection: self._begin(connection, stripes, several))
         self._here.section = _Section(connection, stripes)
         try:
             yield
@@ -270,7 +274,6 @@ class PostgresStore(Store):
         return {
             "engine": f"PostgreSQL {version.split()[0]}",
             "bytes": size,
-            "documents": len(self),
             "durable": durable,
             "read_only": self._connections.read_only,
         }
@@ -325,7 +328,8 @@ class PostgresStore(Store):
         finally:
             self._connections.give_back(connection)
 
-    def _begin(self, connection: Connection, stripes: NDArray[np.int64]) -> None:
+    def _begin(self, connection: Connection, stripes: NDArray[np.int64], ids: Sequence[str] = ()) -> None:
+        """ids: of a batch that may replace documents."""
         with connection.pipeline():
             connection.execute(_BEGIN)
             if len(stripes) > LOCKS:
@@ -333,6 +337,8 @@ class PostgresStore(Store):
             else:
                 connection.execute(_GATE_SHARED, [self._space])
                 connection.execute(_LOCK, [self._space, Bigints(stripes)])
+                if ids:
+                    connection.execute(_LOCK_REPLACING, [self._space, 1 + 2 * STRIPES, _names(ids)])
 
     def _was_done(self, stripes: NDArray[np.int64], change: Change, numbers: NDArray[np.int64]) -> bool:
         """The connection was lost while the server may have been committing: wait for that transaction to end, by its
@@ -393,7 +399,7 @@ def _stripes(keys: NDArray[np.uint64], ids: list[str]) -> NDArray[np.int64]:
     return np.concatenate([1 + of_keys.astype(np.int64), 1 + STRIPES + of_ids])
 
 
-def _names(ids: list[str]) -> Uuids:
+def _names(ids: Sequence[str]) -> Uuids:
     return Uuids(np.frombuffer(b"".join([_digest(id) for id in ids]), "V16"))
 
 

@@ -46,6 +46,7 @@ _LOG = 64 << 20
 _LAST_NUMBER = 2**32 - 1
 _AT_ONCE = 10_000
 _ATTEMPTS = 5
+_MOST_MOVES = 100
 _NO_ROOM = ("No space left", "File too large", "Disk quota exceeded")
 
 T = TypeVar("T")
@@ -53,28 +54,30 @@ T = TypeVar("T")
 
 def exists(path: Path) -> bool:
     """Whether there is a store."""
-    return (path / _SETTINGS).exists()
+    try:
+        return (path / _SETTINGS).exists()
+    except PermissionError as error:
+        raise StoreError(f"{path}: this user may not enter the folder.") from error
 
 
 def create(path: Path, settings: dict[str, Any]) -> "RocksStore":
     """A new store, in a folder that does not exist or is empty."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise StoreError(f"{path}: is there already, and is no index. Choose another name.")
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    draft = path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
+        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".draft", dir=path.parent))
+        draft.chmod(0o755)
         (draft / _SETTINGS).write_text(json.dumps({"format": FORMAT, **settings}, indent=2))
         RocksStore(draft, read_only=False, new=True).close()
         draft.replace(path)
         _sync(path.parent)
     except OSError as error:
-        shutil.rmtree(draft, ignore_errors=True)
         raise OutputError(f"{path}: cannot be created ({error.strerror}).") from error
-    except NeardupError:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
+    finally:
+        if draft != path:
+            shutil.rmtree(draft, ignore_errors=True)
     return RocksStore(path, read_only=False)
 
 
@@ -98,7 +101,7 @@ class RocksStore(Store):
         """What the section has read of the keys, and the thread that is inside of it."""
         self._inside = 0
         self._broken = False
-        self._secondary: str | None = None
+        self._secondary: tempfile.TemporaryDirectory[str] | None = None
         self._mark = -1
         self._open(new)
 
@@ -111,8 +114,10 @@ class RocksStore(Store):
         options, families = _options(new)
         how = AccessType.read_write()
         if self.read_only:
-            self._secondary = self._secondary or tempfile.mkdtemp(prefix="neardup-reader-")
-            how = AccessType.secondary(self._secondary)
+            self._secondary = self._secondary or tempfile.TemporaryDirectory(
+                prefix="neardup-reader-", ignore_cleanup_errors=True
+            )
+            how = AccessType.secondary(self._secondary.name)
         try:
             if self.read_only:
                 self._read_strictly()
@@ -127,6 +132,8 @@ class RocksStore(Store):
         self._durable.sync = True
         self._closed = False
         try:
+            if self.read_only:
+                self._catch_up()
             self._check(mark)
             self._following, self._documents, self._removed = self._counts()
             if not self.read_only:
@@ -196,7 +203,7 @@ class RocksStore(Store):
         if any(reason in told for reason in _NO_ROOM):
             return OutputError(f"{self.path}: there is no room on the disk, and an index needs some to open ({told}).")
         return StoreError(
-            f"{self.path}: the index is damaged or incomplete: {told}. Take a copy of it, or build it again."
+            f"{self.path}: the index is damaged or incomplete: {told}. Restore a copy, or build it again."
         )
 
     def _writer(self) -> str:
@@ -232,7 +239,7 @@ class RocksStore(Store):
                 self._usable()
                 if self._family[family] is not asked:
                     return self._get(family, names)
-            raise StoreError(f"{self.path}: cannot be read: {error}. Take a copy of it, or build it again.") from error
+            raise StoreError(f"{self.path}: cannot be read: {error}. Restore a copy, or build it again.") from error
         return found
 
     def _usable(self) -> None:
@@ -284,7 +291,7 @@ class RocksStore(Store):
             try:
                 yield
             finally:
-                self._read = None
+                self._read, self._inside = None, 0
 
     def _again(self) -> None:
         """Open once more after a failed write: RocksDB takes no other, and nobody knows what of it is there. That takes
@@ -347,19 +354,29 @@ class RocksStore(Store):
         read.update(zip(unread, self._get("keys", unread), strict=True))
         flat = owners.astype("<u4").tobytes()
         edges = (4 * np.append(starts, len(owners))).tolist()
+        long: dict[bytes, bytes] = {}
         for name, begin, end in zip(names, edges, edges[1:], strict=False):
             before = read[name]
             numbers = flat[begin:end] if before is None else before + flat[begin:end]
-            put(name, numbers if len(numbers) <= 4 * MOST else self._latest(numbers, change, following), handle)
+            if len(numbers) > 4 * MOST:
+                long[name] = numbers
+            else:
+                put(name, numbers, handle)
+        if long and (self._removed or change.removed):
+            long = self._without_removed(long, change, following)
+        for name, numbers in long.items():
+            put(name, numbers[-4 * MOST :], handle)
 
-    def _latest(self, numbers: bytes, change: Change, following: int) -> bytes:
-        """As many as are remembered, of the documents that are there."""
-        if self._removed or change.removed:
-            all_ = np.frombuffer(numbers, "<u4").astype(np.int64)
-            there = np.array([record is not None for record in self.records(all_)], np.bool_)
-            there &= ~np.isin(all_, [number for number, _ in change.removed])
-            numbers = all_[there | (all_ >= following)].astype("<u4").tobytes()
-        return numbers[-4 * MOST :]
+    def _without_removed(self, lists: dict[bytes, bytes], change: Change, following: int) -> dict[bytes, bytes]:
+        """The same lists of numbers; documents that are not there take nobody's place in them."""
+        numbers = {name: np.frombuffer(held, "<u4").astype(np.int64) for name, held in lists.items()}
+        distinct = np.unique(np.concatenate([*numbers.values()]))
+        there = distinct[[record is not None for record in self.records(distinct)]]
+        there = np.setdiff1d(there, [number for number, _ in change.removed])
+        return {
+            name: held[(held >= following) | np.isin(held, there)].astype("<u4").tobytes()
+            for name, held in numbers.items()
+        }
 
     def _write(self, batch: Any) -> None:
         try:
@@ -462,23 +479,39 @@ class RocksStore(Store):
 
     def refresh(self) -> None:
         """A reader catches up with the writer."""
-        self._usable()
-        if self.read_only:
-            try:
+        with self._lock:
+            self._usable()
+            if self.read_only:
+                self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Tables first, then the log, as RocksDB does it: what the writer moves from the one to the other in between is
+        in neither. So until no table came or went meanwhile."""
+        try:
+            for _ in range(_MOST_MOVES):
+                before = self._tables()
                 self._db.try_catch_up_with_primary()
-            except Exception as error:
-                raise self._refusal(error) from error
+                if self._tables() == before:
+                    return
+        except Exception as error:
+            raise self._refusal(error) from error
+
+    def _tables(self) -> tuple[str, int]:
+        """Another one where the writer's list of tables is another one."""
+        current = (self.path / "CURRENT").read_text().strip()
+        return current, (self.path / current).stat().st_size
 
     def facts(self) -> dict[str, Any]:
         """Of the folder."""
-        self._usable()
-        return {
-            "engine": "RocksDB",
-            "bytes": sum(f.stat().st_size for f in self.path.iterdir() if f.is_file()),
-            "read_only": self.read_only,
-            "removed_since_compaction": self._counts()[2],
-            "memory": self._memory(),
-        }
+        with self._lock:
+            self._usable()
+            return {
+                "engine": "RocksDB",
+                "bytes": _size(self.path),
+                "read_only": self.read_only,
+                "removed_since_compaction": self._counts()[2],
+                "memory": self._memory(),
+            }
 
     def _memory(self) -> int:
         """Bytes that RocksDB holds: what was written last, filters, and blocks that were read (one cache for all)."""
@@ -508,8 +541,17 @@ class RocksStore(Store):
 
     def _forget(self) -> None:
         if self._secondary is not None:
-            shutil.rmtree(self._secondary, ignore_errors=True)
+            self._secondary.cleanup()
             self._secondary = None
+
+
+def _size(folder: Path) -> int:
+    """Bytes of its files; one that goes meanwhile has none."""
+    found = 0
+    for file in folder.iterdir():
+        with suppress(FileNotFoundError):
+            found += file.stat().st_size
+    return found
 
 
 def _settings(path: Path) -> dict[str, Any]:

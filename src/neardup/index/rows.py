@@ -239,7 +239,7 @@ def _words(columns: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(columns).view(np.uint64).reshape(n, width // 8)
 
 
-def addresses(urls: list[str | None]) -> pa.Array:
+def addresses(urls: Sequence[str | None]) -> pa.Array:
     """URLs as Arrow has them; half a surrogate pair, which it has not, is shown as a question mark."""
     try:
         return pa.array(urls, pa.string())

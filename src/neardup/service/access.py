@@ -5,6 +5,7 @@ foreign site could make a browser ask by rebinding its own name to 127.0.0.1. Re
 makes are refused in any case.
 """
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -17,6 +18,7 @@ from neardup.service.settings import Settings
 
 Level = Literal["open", "read", "write"]
 
+_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(?::[0-9]*)?")
 _ASK = 'Bearer realm="neardup"'
 
 
@@ -80,5 +82,5 @@ def _check_origin(headers: Mapping[bytes, bytes]) -> None:
 @lru_cache(64)
 def _is_own(host: bytes) -> bool:
     """Whether a Host header names this machine, with any port."""
-    text = host.decode("latin-1")
-    return is_loopback(text[: text.index("]") + 1] if text.startswith("[") and "]" in text else text.partition(":")[0])
+    named = _HOST.fullmatch(host.decode("latin-1"))
+    return named is not None and is_loopback(named[1])

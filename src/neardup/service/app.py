@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import sys
+from html import escape
 from itertools import count
 from time import perf_counter
 from typing import Any
@@ -17,15 +19,18 @@ from neardup.service.endpoints import Endpoints, id_of
 from neardup.service.http import JSON, Call, Gone, Receive, Room, Scope, Send
 from neardup.service.logs import Log
 from neardup.service.metrics import Metrics
-from neardup.service.page import page
-from neardup.service.problems import Problem, plain, problem_of, validation_detail
+from neardup.service.page import ADDRESS, page
+from neardup.service.problems import KINDS, Busy, Problem, plain, problem_of, validation_detail
 from neardup.service.routes import DECODERS, PREFIX, Route, routes_at
-from neardup.service.settings import Settings
+from neardup.service.settings import Limits, Settings
 from neardup.service.shapes import too_long
 from neardup.service.streams import converse
 
 FOLLOW = 1.0
 """Seconds between two looks at what another process wrote, where the service is read-only."""
+
+LONG = 256 << 10
+"""Bytes of a body that is decoded in a thread: one of a million tiny documents takes a second."""
 
 _OWN = frozenset({"healthz", "readyz", "metrics", "openapi", "docs"})
 """Answered without a place among the others, also while stopping."""
@@ -44,6 +49,7 @@ class App:
         self._deadlines = Deadlines(settings.limits.seconds)
         self._requests = self._streams = 0
         self._described = msgspec.json.encode(openapi.description(settings))
+        self._page = page(self._described.decode())
         self._ids = count(1)
         self._prefix = os.urandom(4).hex()
 
@@ -66,16 +72,23 @@ class App:
             await asyncio.sleep(FOLLOW)
             try:
                 await loop.run_in_executor(self.endpoints.threads, self.endpoints.index.refresh)
-            except NeardupError as error:
+            except Exception as error:  # whatever it is, the next look may find the index well
                 self.log.failure("refresh", error)
 
     def stop(self) -> None:
         """Take no more requests. Streams end after the lines in hand."""
         self.stopping.set()
 
-    def close(self) -> None:
-        """Let go of the threads."""
-        self.endpoints.close()
+    def turned_away(self, kind: str) -> None:
+        """A connection was closed with a problem before it became a request."""
+        if kind == "busy":
+            self.metrics.rejected.labels("connections").inc()
+        self.metrics.request("ANY", "unknown", KINDS[kind].status, None, 0)
+        self.log.request(id=f"{self._prefix}-{next(self._ids):x}", refused=kind, status=KINDS[kind].status)
+
+    def close(self) -> bool:
+        """Let go of the threads. False: some still work."""
+        return self.endpoints.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -102,7 +115,12 @@ class App:
 
     async def _answer(self, call: Call, route: Route) -> None:
         if route.does in _OWN and not route.path.startswith("/v1/"):
-            await self._deadlines.keep(self._own(call, route))
+            try:
+                await self._deadlines.keep(self._own(call, route))
+            except TimeoutError:
+                if call.status:
+                    raise
+                raise Problem("slow", f"It took more than {self.settings.limits.seconds:g} seconds.") from None
             return
         if self.stopping.is_set():
             raise Problem("stopping")
@@ -114,8 +132,7 @@ class App:
     async def _single(self, call: Call, route: Route) -> None:
         limits = self.settings.limits
         if self._requests >= limits.concurrency:
-            self.metrics.rejected.labels("concurrency").inc()
-            raise Problem("busy", f"{limits.concurrency:,} requests are being answered already.")
+            raise Busy("concurrency", f"{limits.concurrency:,} requests are being answered already.")
         self._requests += 1
         try:
             await self._deadlines.keep(self._done(call, route))
@@ -137,37 +154,37 @@ class App:
         """What is sent back."""
         does = getattr(self.endpoints, route.does)
         if route.takes is None:
-            return await (does(id_of(call.raw_path[len(PREFIX) :])) if "{id}" in route.path else does())
+            if "{id}" not in route.path:
+                return await does()
+            if call.query:
+                raise Problem("bad-path", "An id with a question mark is sent with %3F in its place.")
+            return await does(id_of(call.raw_path[len(PREFIX) :]))
         body = await call.body(self.settings.limits, self._room)
-        asked = _decoded(route, body)
-        call.documents = 1
-        self._check_documents(asked, call)
-        return await does(asked, len(body))
-
-    def _check_documents(self, asked: Any, call: Call) -> None:
-        documents = [asked] if hasattr(asked, "text") else []
-        for name in ("documents", "results"):
-            documents += getattr(asked, name, [])
-        if hasattr(asked, "first"):
-            documents += [asked.first, asked.second]
-        call.documents = len(documents)
-        limit = self.settings.limits.document
-        if any(too_long(document, limit) for document in documents):
-            raise Problem("too-large", f"A document has more than {limit:,} bytes.")
+        size = len(body)
+        if size > LONG:
+            read = asyncio.get_running_loop().run_in_executor(
+                self.endpoints.reading, _read, route, body, self.settings.limits
+            )
+            del body
+            asked, call.documents, held = await read
+        else:
+            asked, call.documents, held = _read(route, body, self.settings.limits)
+            del body
+        call.decoded(held, self._room)
+        return await does(asked, size)
 
     async def _stream(self, call: Call, route: Route) -> None:
         limits = self.settings.limits
         call.check_stream()
         if self._streams >= limits.streams:
-            self.metrics.rejected.labels("streams").inc()
-            raise Problem("busy", f"{limits.streams:,} streams are open already.")
+            raise Busy("streams", f"{limits.streams:,} streams are open already.")
         self._streams += 1
         try:
             await converse(
                 call,
                 self.endpoints.streams[route.does],
                 limits,
-                self.endpoints.threads,
+                self.endpoints.streaming,
                 stopping=self.stopping,
                 refused=self.metrics.documents["refused"].inc,
                 failed=lambda error: self.log.failure(call.id, error),
@@ -192,15 +209,15 @@ class App:
             await call.answer(200, self._described, JSON)
         else:
             host = call.headers.get(b"host", b"127.0.0.1").decode("latin-1")
-            shown = page(self._described.decode(), f"http://{host}")
+            shown = self._page.replace(ADDRESS, escape(f"http://{host}"))
             await call.answer(200, shown.encode(), "text/html; charset=utf-8")
 
     async def _refuse(self, call: Call, error: Exception) -> None:
         problem = problem_of(error)
         if not isinstance(error, Problem | NeardupError):
             self.log.failure(call.id, error)
-        elif isinstance(error, Problem) and error.kind == "busy":
-            self.metrics.rejected.labels("busy").inc()
+        elif isinstance(error, Busy):
+            self.metrics.rejected.labels(error.why).inc()
         if call.status:  # the answer has begun: the connection is closed, which tells that it is not whole
             raise error
         try:
@@ -230,6 +247,27 @@ def _unknown(found: dict[str, Route]) -> Problem:
         return Problem("not-found")
     allowed = sorted({*found, *(["HEAD"] if "GET" in found else [])})
     return Problem("method", f"Use {' or '.join(allowed)}.", allow=", ".join(allowed))
+
+
+def _read(route: Route, body: bytes, limits: Limits) -> tuple[Any, int, int]:
+    """What a body says, the number of its documents, and the bytes that their contents take in memory."""
+    asked = _decoded(route, body)
+    documents = [asked] if hasattr(asked, "text") else []
+    for name in ("documents", "results"):
+        documents += getattr(asked, name, [])
+    if hasattr(asked, "first"):
+        documents += [asked.first, asked.second]
+    number = len(documents)
+    why = ""
+    if number > max(2, limits.documents):
+        why = f"The request has {number:,} documents; {limits.documents:,} are allowed."
+    elif any(too_long(document, limits.document) for document in documents):
+        why = f"A document has more than {limits.document:,} bytes."
+    if why:
+        del asked, documents  # here, and not where the problem is answered: letting go of a million takes long too
+        raise Problem("too-large", why)
+    held = sum(sys.getsizeof(document.text) + sys.getsizeof(document.html) for document in documents)
+    return asked, number, held
 
 
 def _decoded(route: Route, body: bytes) -> Any:

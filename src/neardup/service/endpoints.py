@@ -1,15 +1,17 @@
 """What is done for each address: from a decoded request to what is sent back.
 
-Every method belongs to a row of `routes`. Single requests on the index go through `batching`; what computes for itself
-(comparing, sketching, grouping) runs in few threads beside, so that it never holds up a check.
+Every method belongs to a row of `routes`. Single requests on the index go through `batching`, pages apart from texts:
+an extractor may take seconds for a page, and no text waits for that. Streams have threads of their own, and what
+computes for itself (comparing, sketching, grouping) runs in few beside, so that neither ever holds up a check.
 """
 
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeVar
+from time import monotonic
+from typing import Any, Generic, TypeVar
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -28,6 +30,28 @@ from neardup.service.streams import Work
 Found = TypeVar("Found")
 
 
+MOST_STREAMING = 32
+"""Threads for streams; up to so many never wait for each other."""
+
+PAGES = 4
+"""Threads for single pages: one for each kind of call."""
+
+ENDING = 0.5
+"""Seconds that threads get when nobody waits for their answers any more."""
+
+
+class _Both(Generic[Found]):
+    """One kind of call, for texts and for pages."""
+
+    def __init__(self, call: Callable[[list[Document]], Sequence[Found]], texts: Executor, pages: Executor) -> None:
+        self._texts: Batches[Document, Found] = Batches(call, texts)
+        self._pages: Batches[Document, Found] = Batches(call, pages)
+
+    async def ask(self, document: Document, size: int) -> Found:
+        """The result for a document."""
+        return await (self._texts if document.html is None else self._pages).ask(document, size)
+
+
 class Endpoints:
     """All of them, around one index."""
 
@@ -35,12 +59,16 @@ class Endpoints:
         self.index, self.settings, self.metrics = index, settings, metrics
         cores = os.cpu_count() or 1
         self.threads = ThreadPoolExecutor(cores + 2, "neardup-index")
+        self.reading = ThreadPoolExecutor(1, "neardup-reading")
+        """For bodies that take long to decode."""
+        self.streaming = ThreadPoolExecutor(min(settings.limits.streams, MOST_STREAMING), "neardup-streams")
+        self._pages = ThreadPoolExecutor(PAGES, "neardup-pages")
         self._beside = ThreadPoolExecutor(cores, "neardup-beside")
         self._turn = asyncio.Semaphore(cores)
-        self._check: Batches[Document, Verdict] = Batches(self._checked, self.threads)
-        self._check_and_add: Batches[Document, Verdict] = Batches(self._checked_and_added, self.threads)
-        self._add: Batches[Document, bool] = Batches(self._added, self.threads)
-        self._update: Batches[Document, bool] = Batches(self._updated, self.threads)
+        self._check: _Both[Verdict] = _Both(self._checked, self.threads, self._pages)
+        self._check_and_add: _Both[Verdict] = _Both(self._checked_and_added, self.threads, self._pages)
+        self._add: _Both[bool] = _Both(self._added, self.threads, self._pages)
+        self._update: _Both[bool] = _Both(self._updated, self.threads, self._pages)
         self._remove: Batches[str, bool] = Batches(self._removed, self.threads)
         self.streams = {
             "check": self._work(shapes.QueryLine, self._checked, verdict_out),
@@ -124,7 +152,8 @@ class Endpoints:
     async def similar(self, asked: shapes.Similar, size: int) -> shapes.Matches:
         """POST /v1/similar."""
         find = partial(self.index.similar, asked.text, html=asked.html, url=asked.url, most=int(asked.most))
-        return shapes.Matches([match_out(match) for match in await self._in_thread(find)])
+        matches = await (self._in_thread(find) if asked.html is None else self._at_leisure(find))
+        return shapes.Matches([match_out(match) for match in matches])
 
     async def get(self, id_: str) -> shapes.StoredOut:
         """GET /v1/documents/{id}."""
@@ -188,10 +217,16 @@ class Endpoints:
         async with self._turn:
             return await asyncio.get_running_loop().run_in_executor(self._beside, call)
 
-    def close(self) -> None:
-        """End the threads, when their work is done."""
-        self._beside.shutdown(wait=False, cancel_futures=True)
-        self.threads.shutdown(wait=True)
+    def close(self) -> bool:
+        """End the threads. False: some still work, and will not be waited for."""
+        pools = (self.threads, self.reading, self.streaming, self._pages, self._beside)
+        for pool in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        end = monotonic() + ENDING
+        threads = [thread for pool in pools for thread in pool._threads]
+        for thread in threads:
+            thread.join(max(0.0, end - monotonic()))
+        return not any(thread.is_alive() for thread in threads)
 
 
 def id_of(raw: bytes) -> str:
@@ -200,6 +235,6 @@ def id_of(raw: bytes) -> str:
         id_ = unquote_to_bytes(raw).decode()
     except UnicodeDecodeError:
         raise Problem("bad-path") from None
-    if len(id_) > shapes.LONGEST_ID:
-        raise Problem("no-document", f"An id has {shapes.LONGEST_ID:,} characters at the most.")
+    if shapes.has_more_bytes(id_, shapes.LONGEST_ID):
+        raise Problem("no-document", f"An id has {shapes.LONGEST_ID:,} bytes at the most.")
     return id_

@@ -10,7 +10,7 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from neardup.service.problems import TYPE, Problem, plain
+from neardup.service.problems import TYPE, Busy, Problem, plain
 from neardup.service.settings import Limits
 
 Scope = MutableMapping[str, Any]
@@ -51,7 +51,7 @@ class Gone(Exception):
 
 
 class Room:
-    """Bytes that all waiting requests may hold together."""
+    """Bytes that all waiting requests may hold together: as they came while they come, then as they are in memory."""
 
     def __init__(self, most: int) -> None:
         self.most, self.held = most, 0
@@ -59,7 +59,7 @@ class Room:
     def take(self, size: int) -> None:
         """Or say that there is no room."""
         if self.held + size > self.most:
-            raise Problem("busy", f"Requests of {self.held:,} bytes wait already, and {self.most:,} are allowed.")
+            raise Busy("held", f"Requests of {self.held:,} bytes wait already, and {self.most:,} are allowed.")
         self.held += size
 
 
@@ -70,6 +70,7 @@ class Call:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.raw_path: bytes = scope["raw_path"]
+        self.query: bytes = scope["query_string"]
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         self.receive, self.send = receive, send
         self.abort: Callable[[], None] = scope.get(ABORT, lambda: None)
@@ -101,8 +102,8 @@ class Call:
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _announced(self) -> int:
-        """Bytes of the body, by the head; the parser has checked that it is a number."""
-        return int(self.headers.get(b"content-length", b"0"))
+        """Bytes of the body, by the head; the parser has checked that it is a number, of 64 bits but for zeros."""
+        return int(self.headers.get(b"content-length", b"").lstrip(b"0") or b"0")
 
     async def piece(self) -> tuple[bytes, bool]:
         """The next bytes of the body, and whether there are more."""
@@ -113,6 +114,11 @@ class Call:
         self.read_bytes += len(piece)
         self.complete = not message.get("more_body", False)
         return piece, not self.complete
+
+    def decoded(self, size: int, room: Room) -> None:
+        """The body has been read, and what it says takes `size` bytes."""
+        room.take(size - self._held)
+        self._held = size
 
     def release(self, room: Room) -> None:
         """The body is not needed any more."""

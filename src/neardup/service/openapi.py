@@ -11,7 +11,7 @@ from neardup.service.routes import ROUTES, Route
 from neardup.service.settings import Settings
 
 _REF = "#/components/schemas/{name}"
-_ALWAYS = ("busy", "stopping", "failed", "foreign-origin", "wrong-host")
+_ALWAYS = ("busy", "stopping", "failed", "foreign-origin", "wrong-host", "head")
 _GUARDED = ("no-token", "forbidden")
 _BODY = ("not-json", "timeout", "too-large", "media-type", "invalid", "slow", "missing-part", "store")
 _WRITES = ("full",)
@@ -70,7 +70,7 @@ def _operation(route: Route) -> dict[str, Any]:
                 "in": "path",
                 "required": True,
                 "description": "Percent-encoded.",
-                "schema": {"type": "string", "minLength": 1},
+                "schema": {"type": "string", "minLength": 1, "maxLength": shapes.LONGEST_ID},
                 "example": "https://a.example/roses",
             }
         ]
@@ -100,11 +100,11 @@ def _tag(route: Route) -> str:
 def kinds_of(route: Route) -> list[str]:
     """The problems that a route may answer with."""
     if route.level == "open":
-        return [*route.problems, "foreign-origin", "wrong-host", "failed"]
+        return [*route.problems, "foreign-origin", "wrong-host", "failed", "head"]
     kinds = [*route.problems, *_GUARDED, *_ALWAYS]
     if route.takes is not None:
         kinds += [kind for kind in _BODY if not (route.stream and kind in ("not-json", "invalid", "slow", "store"))]
-    elif route.path.startswith("/v1/"):
+    else:
         kinds += ["store", "slow"]
     return kinds + (list(_WRITES) if route.level == "write" and not route.stream else [])
 

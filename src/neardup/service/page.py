@@ -1,7 +1,6 @@
 """The description of the service for people: one page, made from the OpenAPI document, that loads nothing."""
 
 import json
-from functools import lru_cache
 from html import escape
 from typing import Any
 from urllib.parse import quote
@@ -24,9 +23,12 @@ nav ul { columns: 18rem; padding: 0; list-style: none; margin: 0; }
 _EXAMPLE = quote("https://a.example/roses", safe="")
 
 
-@lru_cache(8)
-def page(described: str, address: str) -> str:
-    """The page. `described`: the OpenAPI document; `address`: under which the service is asked, for the examples."""
+ADDRESS = "http://ADDRESS"
+"""Stands in the examples for the address under which the service is asked."""
+
+
+def page(described: str) -> str:
+    """The page. `described`: the OpenAPI document."""
     api = json.loads(described)
     operations = [(path, method, each) for path, methods in api["paths"].items() for method, each in methods.items()]
     links = "".join(
@@ -36,7 +38,7 @@ def page(described: str, address: str) -> str:
     )
     sections = "".join(
         f"<section><h2>{escape(tag['name'].capitalize())}</h2><p>{escape(tag['description'])}</p>"
-        + "".join(_article(api, address, *each) for each in operations if tag["name"] in each[2]["tags"])
+        + "".join(_article(api, *each) for each in operations if tag["name"] in each[2]["tags"])
         + "</section>"
         for tag in api["tags"]
     )
@@ -49,23 +51,23 @@ def page(described: str, address: str) -> str:
     return document("neardup service", body, style=_STYLE)
 
 
-def _article(api: dict[str, Any], address: str, path: str, method: str, operation: dict[str, Any]) -> str:
+def _article(api: dict[str, Any], path: str, method: str, operation: dict[str, Any]) -> str:
     summary = operation["summary"] + ("" if operation["summary"].endswith("?") else ".")
     others = ", ".join(status for status in operation["responses"] if status != "200")
     return (
         f'<article id="{escape(operation["operationId"])}"><h3><span class="method">{method.upper()}</span>'
         f"<code>{escape(path)}</code></h3><p><b>{escape(summary)}</b> {escape(operation['description'])}</p>"
-        f'<pre tabindex="0">{escape(_curl(address, path, method, operation))}</pre>'
+        f'<pre tabindex="0">{escape(_curl(path, method, operation))}</pre>'
         f"{_content(api, 'Send', operation.get('requestBody', {}))}"
         f"{_content(api, 'Answer', operation['responses']['200'])}"
         f'<p class="note">Problems: {escape(others)}</p></article>'
     )
 
 
-def _curl(address: str, path: str, method: str, operation: dict[str, Any]) -> str:
+def _curl(path: str, method: str, operation: dict[str, Any]) -> str:
     token = ' -H "Authorization: Bearer $TOKEN"' if operation.get("security") else ""
     verb = " -X DELETE" if method == "delete" else ""
-    lines = [f"curl{verb} {address}{path.replace('{id}', _EXAMPLE)}{token}"]
+    lines = [f"curl{verb} {ADDRESS}{path.replace('{id}', _EXAMPLE)}{token}"]
     for type_, body in operation.get("requestBody", {}).get("content", {}).items():
         example = body["example"]
         said = example.rstrip("\n") if isinstance(example, str) else json.dumps(example, ensure_ascii=False)

@@ -2,6 +2,7 @@
 
 KINDS        name → status, title, and what to do about it
 Problem      one of them, raised wherever it is found
+Busy         the one for which there is no room
 problem_of   an error of this package as a problem
 """
 
@@ -25,7 +26,7 @@ class Kind(NamedTuple):
 KINDS: dict[str, Kind] = {
     "not-json": Kind(400, "This is not JSON", "Send one JSON object in UTF-8."),
     "not-http": Kind(400, "This is not HTTP", "Send HTTP/1.1."),
-    "bad-path": Kind(400, "The address cannot be read", "Percent-encode ids as UTF-8."),
+    "bad-path": Kind(400, "The address cannot be read", "Percent-encode ids as UTF-8, ? and # too."),
     "no-token": Kind(401, "A token is needed", "Send the header Authorization: Bearer TOKEN."),
     "forbidden": Kind(403, "This may not be done", "Use the write token; a read-only service writes for nobody."),
     "foreign-origin": Kind(
@@ -80,6 +81,14 @@ class Problem(Exception):
     def out(self, instance: str = "") -> ProblemOut:
         """As it is sent. `instance`: the request's id."""
         return ProblemOut(f"/docs#{self.kind}", self.title, self.status, self.detail, instance)
+
+
+class Busy(Problem):
+    """There is no room. `why`: what there is too much of."""
+
+    def __init__(self, why: str, detail: str) -> None:
+        super().__init__("busy", detail)
+        self.why = why
 
 
 def problem_of(error: Exception, *, adding: bool = False) -> Problem:

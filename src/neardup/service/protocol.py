@@ -4,6 +4,7 @@ A client that opens connections and sends nothing, or a head without end, would 
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -45,14 +46,16 @@ class _Joining:
         return getattr(self._transport, name)
 
 
-def protocol(limits: Limits) -> type[HttpToolsProtocol]:
-    """The class, for these limits."""
+def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None) -> type[HttpToolsProtocol]:
+    """The class, for these limits. `refused` is told the kind of problem that a connection was closed with."""
 
     class Protocol(HttpToolsProtocol):
         """A connection."""
 
         _head_bytes = 0
         _in_head = True
+        _beside_bytes = 0
+        """Read since the last byte of a body: sizes of chunks, and what follows the last one."""
         _clock: Any = None
 
         def connection_made(self, transport: Any) -> None:
@@ -69,24 +72,41 @@ def protocol(limits: Limits) -> type[HttpToolsProtocol]:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            """Count what belongs to a head."""
+            """Count what belongs to a head, and what is neither head nor body."""
             if self._in_head:
                 self._head_bytes += len(data)
                 if self._head_bytes > limits.header_bytes and not self._whole_head(data):
                     self._refuse("head")
                     return
+            elif self._beside_bytes > limits.header_bytes:
+                self._refuse("head")
+                return
+            self._beside_bytes += len(data)
             super().data_received(data)
             if self._in_head and self._head_bytes and self._clock is None:  # a part of the next request's
                 self._expect_head()
 
+        def on_header(self, name: bytes, value: bytes) -> None:
+            """Trailers are passed over."""
+            if self._in_head:
+                super().on_header(name, value)
+
+        def on_body(self, body: bytes) -> None:
+            """Of the application's."""
+            self._beside_bytes = 0
+            super().on_body(body)
+
         def on_headers_complete(self) -> None:
             """An application takes over."""
             self._in_head = False
-            self._head_bytes = 0
+            self._head_bytes = self._beside_bytes = 0
             self._stop_clock()
             if len(self.pipeline) >= PIPELINED:
                 self.transport.abort()
                 raise ConnectionAbortedError  # so that the parser goes no further
+            if wrong := self._wrong_head():
+                self._refuse(*wrong)
+                raise ConnectionAbortedError
             self.scope[ABORT] = self.transport.abort  # type: ignore[literal-required]
             super().on_headers_complete()
 
@@ -98,6 +118,18 @@ def protocol(limits: Limits) -> type[HttpToolsProtocol]:
         def send_400_response(self, msg: str) -> None:
             """As a problem."""
             self._refuse("not-http")
+
+        def _wrong_head(self) -> tuple[str, str] | None:
+            """What two readers of a head could understand differently, and so take a body for a request."""
+            if self.parser.should_upgrade():
+                return "not-http", "Leave the header Upgrade away; in Java, choose HttpClient.Version.HTTP_1_1."
+            if [name for name, _ in self.headers].count(b"host") > 1:
+                return "not-http", "Send one header Host."
+            if any(name == b"transfer-encoding" and value.lower() != b"chunked" for name, value in self.headers):
+                return "not-http", "Send Transfer-Encoding: chunked, and no other."
+            if b"#" in self.url or self.url.endswith(b"?"):
+                return "bad-path", ""
+            return None
 
         def _whole_head(self, data: bytes) -> bool:
             """A body may come in the same packet."""
@@ -113,11 +145,21 @@ def protocol(limits: Limits) -> type[HttpToolsProtocol]:
                 self._clock.cancel()
                 self._clock = None
 
-        def _refuse(self, kind: str) -> None:
+        def _refuse(self, kind: str, detail: str = "") -> None:
+            """Close the connection with a problem, if that cannot be taken for the answer to another request."""
             self._stop_clock()
             if self.transport.is_closing():
                 return
-            body = plain(Problem(kind).out())
+            if self.cycle is not None and not self.cycle.response_complete:
+                if not (self.pipeline or self.cycle.more_body):  # it came whole, and is answered before the end
+                    self.cycle.keep_alive = False
+                    return
+                if self.pipeline or self.cycle.response_started:
+                    refused(kind)
+                    self.transport.close()
+                    return
+            refused(kind)
+            body = plain(Problem(kind, detail).out())
             status = KINDS[kind].status
             head = (
                 f"HTTP/1.1 {status} {KINDS[kind].title}\r\ncontent-type: {TYPE}\r\ncontent-length: {len(body)}\r\n"

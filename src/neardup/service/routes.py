@@ -126,7 +126,7 @@ ROUTES = (
     Route("GET", "/healthz", "open", "The process lives", "Says nothing of the index.", "healthz"),
     Route(
         "GET", "/readyz", "open", "The service can be asked", "503 while it stops, and while its store is away.",
-        "readyz", problems=("stopping", "store"),
+        "readyz", problems=("stopping", "store", "slow"),
     ),
     Route("GET", "/metrics", "read", "Counters for Prometheus", "In its text format.", "metrics"),
     Route("GET", "/openapi.json", "open", "This description", "OpenAPI 3.1.", "openapi"),
@@ -134,7 +134,8 @@ ROUTES = (
 )  # fmt: skip
 
 _BY_PATH: dict[str, dict[str, Route]] = {}
-for _route in ROUTES:
+_OF_DOCUMENTS = {route.method: route for route in ROUTES if route.path.startswith(PREFIX)}
+for _route in (route for route in ROUTES if "{id}" not in route.path):
     _BY_PATH.setdefault(_route.path, {})[_route.method] = _route
 
 DECODERS = {route.path: msgspec.json.Decoder(route.takes) for route in ROUTES if route.takes is not None}
@@ -144,5 +145,5 @@ def routes_at(path: str, raw_path: bytes) -> dict[str, Route]:
     """What there is at an address, by method; nothing where there is no such one."""
     found = _BY_PATH.get(path)
     if found is None and raw_path.startswith(PREFIX.encode()) and len(raw_path) > len(PREFIX):
-        return _BY_PATH[PREFIX + "{id}"]
+        return _OF_DOCUMENTS
     return found or {}

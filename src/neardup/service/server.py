@@ -6,7 +6,8 @@ Protocol   uvicorn's, with limits on the head of a request, which an application
 serve      run an application until SIGTERM or SIGINT, then end it in order:
            1. no more requests are taken (/readyz says 503, others 503 with Retry-After), streams end after the lines in
               hand, and requests that are being answered are answered, for `grace` seconds at the most;
-           2. connections are closed, then the threads, then (by the caller) the index.
+           2. connections are closed, then the threads, then (by the caller) the index. Threads that do not end are
+              not waited for: the caller is told, and ends the process.
 """
 
 import asyncio
@@ -84,15 +85,16 @@ def serve(
     *,
     grace: float = 30.0,
     ready: Callable[[], None] = lambda: None,
-) -> None:
-    """Answer requests until SIGTERM or SIGINT. `ready` is called when it can be asked."""
+) -> bool:
+    """Answer requests until SIGTERM or SIGINT. `ready` is called when it can be asked. False: threads still work, for
+    nobody; Python would wait for them at its end."""
     require()
     logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn.error").propagate = False
     # Threads that compute hold Python's lock for so long at the most while a request waits to be read.
     sys.setswitchinterval(0.001)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(index, listening, settings, log, grace, ready))
+        return runner.run(_serve(index, listening, settings, log, grace, ready))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -111,7 +113,7 @@ async def _serve(
     log: Log,
     grace: float,
     ready: Callable[[], None],
-) -> None:
+) -> bool:
     import uvicorn
 
     from neardup.service.app import App
@@ -120,7 +122,7 @@ async def _serve(
     app = App(index, settings, log)
     config = uvicorn.Config(
         app,
-        http=protocol(settings.limits),
+        http=protocol(settings.limits, app.turned_away),
         ws="none",
         proxy_headers=False,
         log_config=None,
@@ -139,6 +141,9 @@ async def _serve(
     running = loop.create_task(server.serve(sockets=[listening]))
     while not server.started and not running.done():
         await asyncio.sleep(0.005)
+    if running.done():
+        await running
+        raise UsageError("the server ended before it could be asked; its socket may be closed.")
     watching = loop.create_task(app.watch())
     # What is there now stays: the collector need not look at it again and again while requests wait.
     gc.collect()
@@ -149,7 +154,7 @@ async def _serve(
     server.should_exit = True
     await running
     watching.cancel()
-    app.close()
+    return app.close()
 
 
 async def _drained(app: "App", grace: float) -> None:

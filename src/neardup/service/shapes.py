@@ -17,12 +17,15 @@ from neardup.recipes import recipe_names
 from neardup.service.problems import ProblemOut
 
 LONGEST_ID = 8192
-"""Characters."""
+"""Bytes in UTF-8. Percent-encoded in an address it has three times as many, which fit into a request's head."""
 
 Id = Annotated[
     str,
     Meta(
-        min_length=1, max_length=LONGEST_ID, description="Any string; URLs are fine.", examples=["https://a.example/"]
+        min_length=1,
+        max_length=LONGEST_ID,
+        description=f"Any string of {LONGEST_ID:,} bytes at the most; URLs are fine.",
+        examples=["https://a.example/"],
     ),
 ]
 Text = Annotated[str | None, Meta(description="The document's text. Give this or html.", examples=["a rose is a rose"])]
@@ -36,6 +39,16 @@ Whole = Annotated[float, Meta(ge=1, le=1000, multiple_of=1, description="Matches
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
+class _Id:
+    """An id that is not too long."""
+
+    id: str
+
+    def __post_init__(self) -> None:
+        if has_more_bytes(self.id, LONGEST_ID):
+            raise ValueError(f"an id has {LONGEST_ID:,} bytes at the most")
+
+
 class _Content:
     """Text or HTML, and not both."""
 
@@ -47,7 +60,15 @@ class _Content:
             raise ValueError("give text or html, one of them")
 
 
-class Document(_Content, msgspec.Struct, forbid_unknown_fields=True):
+class _Titled(_Content, _Id):
+    """Both."""
+
+    def __post_init__(self) -> None:
+        _Content.__post_init__(self)
+        _Id.__post_init__(self)
+
+
+class Document(_Titled, msgspec.Struct, forbid_unknown_fields=True):
     """A document with its id."""
 
     id: Id
@@ -56,7 +77,7 @@ class Document(_Content, msgspec.Struct, forbid_unknown_fields=True):
     url: Url = None
 
 
-class Query(_Content, msgspec.Struct, forbid_unknown_fields=True):
+class Query(_Titled, msgspec.Struct, forbid_unknown_fields=True):
     """A document that is asked about; its id may be left away."""
 
     id: Annotated[str, Meta(max_length=LONGEST_ID, description="Given back in the answer.")] = ""
@@ -74,7 +95,7 @@ class Similar(_Content, msgspec.Struct, forbid_unknown_fields=True):
     most: Whole = 10
 
 
-class Named(msgspec.Struct, forbid_unknown_fields=True):
+class Named(_Id, msgspec.Struct, forbid_unknown_fields=True):
     """The id of a document."""
 
     id: Id
@@ -118,7 +139,7 @@ class Grouping(msgspec.Struct, forbid_unknown_fields=True):
     ] = 0.8
 
 
-class Line(_Content, msgspec.Struct):
+class Line(_Titled, msgspec.Struct):
     """A line of a stream: a document with its id. Other fields are passed over."""
 
     id: Id
@@ -127,7 +148,7 @@ class Line(_Content, msgspec.Struct):
     url: Url = None
 
 
-class QueryLine(_Content, msgspec.Struct):
+class QueryLine(_Titled, msgspec.Struct):
     """A line of /v1/stream/check: the id may be left away. Other fields are passed over."""
 
     id: Annotated[str, Meta(max_length=LONGEST_ID)] = ""
@@ -136,7 +157,7 @@ class QueryLine(_Content, msgspec.Struct):
     url: Url = None
 
 
-class NamedLine(msgspec.Struct):
+class NamedLine(_Id, msgspec.Struct):
     """A line of /v1/stream/remove. Other fields are passed over."""
 
     id: Id
@@ -284,5 +305,9 @@ def document_of(given: Document | Query | Line | QueryLine) -> answers.Document:
 
 def too_long(given: Any, limit: int) -> bool:
     """Whether the content has more bytes in UTF-8 than allowed."""
-    content = given.text if given.text is not None else given.html
-    return len(content) * 4 > limit and len(content.encode()) > limit
+    return has_more_bytes(given.text if given.text is not None else given.html, limit)
+
+
+def has_more_bytes(text: str, limit: int) -> bool:
+    """In UTF-8."""
+    return len(text) * 4 > limit and len(text.encode()) > limit

@@ -183,6 +183,8 @@ async def _lines_or_why_not(arriving: Arriving, limits: Limits, stopping: asynci
         return Problem("timeout", f"No line came for {limits.idle:g} seconds.")
     if arriving.gone:
         raise Gone
+    if arriving.ended and not arriving.some:
+        return None
     if stopping.is_set():
         return Problem("stopping", "This line and those behind it were not looked at.")
     if arriving.some and arriving.few:
@@ -218,10 +220,7 @@ def _answered(work: Work, lines: list[bytes | None], first: int, limits: Limits,
     refused = sum(answer is not None for answer in answers)
     results: Sequence[Any] = []
     if documents:
-        try:
-            results = isolated(work.call, documents)
-        except NeardupError as error:  # of the index, not of a document
-            results = [error] * len(documents)
+        results = isolated(work.call, documents)
     for at, result in zip(places, results, strict=True):
         if isinstance(result, NeardupError):
             refused += 1

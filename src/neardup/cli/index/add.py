@@ -8,7 +8,7 @@ import click
 from neardup.cli.index.inputs import Counted, document_options, documents, files_argument, places
 from neardup.cli.index.place import index_path, opened, shown
 from neardup.cli.options import without_unneeded
-from neardup.errors import UsageError
+from neardup.errors import TakenId, UsageError
 
 
 @click.command(no_args_is_help=True)
@@ -64,10 +64,12 @@ def add(path: str, files: tuple[str, ...], **given: Any) -> None:
                 continue
             try:
                 index.add_many(batch)
-            except UsageError as error:
+            except TakenId as error:
                 stored = many(len(index) - before, "document")
-                raise UsageError(
-                    f"{error} Here: --update. Of this input {stored} are stored; the same command goes on."
+                raise TakenId(
+                    error.what,
+                    "Replace such documents with --update, or give it another id. Of this input "
+                    f"{stored} are stored; the same command goes on.",
                 ) from error
         counted.settle()
         now = len(index)

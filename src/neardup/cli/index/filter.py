@@ -121,22 +121,19 @@ def _wet(path: str, until_done: ExitStack, talk: "Talk") -> "Judge":
 def _dry(path: str, until_done: ExitStack) -> "Judge":
     """Judge by what is stored, and by what would be: that is remembered for as long as this runs."""
     from neardup.index import Index
+    from neardup.index.overlay import Overlay
 
     stored = until_done.enter_context(opened(path, read_only=True)) if is_there(path) else None
     aside = until_done.enter_context(tempfile.TemporaryDirectory(prefix="neardup-dry-"))
     recipe, keep = (None, None) if stored is None else (stored.recipe, stored.keep)
     passed = until_done.enter_context(Index.open(Path(aside) / "passed.ndx", recipe, keep=keep))
+    if stored is None:
+        return passed.check_and_add_many
+    would_be = until_done.enter_context(Index(Overlay(stored.store, passed.store)))
 
     def judge(documents: list["Document"], deliver: "Deliver") -> list["Verdict"]:
-        if stored is None:
-            return passed.check_and_add_many(documents, deliver)
-        stored.refresh()
-        verdicts = stored.check_many(documents)
-        new = [i for i, verdict in enumerate(verdicts) if verdict.new]
-        for i, verdict in zip(new, passed.check_and_add_many([documents[i] for i in new]), strict=True):
-            verdicts[i] = verdict
-        deliver(verdicts)
-        return verdicts
+        would_be.refresh()
+        return would_be.check_and_add_many(documents, deliver)
 
     return judge
 

@@ -1,5 +1,6 @@
 """Where documents for an index come from: every format that `dedup` reads, and lines on standard input."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -209,12 +210,15 @@ def _documents(split: "Split", found: "Documents", problems: "Problems") -> list
     """Without those that are too long, or no text."""
     from neardup.cli.index.lines import named_by
     from neardup.index import Document
+    from neardup.sources.files import is_remote
+    from neardup.sources.folder import location
     from neardup.text.extract import decoded
 
     n, fields = len(found), split.file.fields
     ids = [None] * n if found.id is None else found.id.to_pylist()
     urls = [None] * n if fields.url is None else found.columns[fields.url].to_pylist()
     charsets = found.charset or [None] * n
+    is_a_file = bool(split.file.members) and not is_remote(split.file.path)
     made: list[Document] = []
     for i, text in enumerate(found.text.to_pylist()):
         stored = text.encode() if isinstance(text, str) else text or b""
@@ -226,7 +230,8 @@ def _documents(split: "Split", found: "Documents", problems: "Problems") -> list
             continue
         id = named_by(stored) if ids[i] is None else str(ids[i])
         url = None if urls[i] is None else str(urls[i])
-        reference = str(Path(split.file.path) / place) if split.file.members else None
+        member = split.file.members[int(found.positions[i]) - 1] if is_a_file else None
+        reference = None if member is None else os.path.abspath(location(split.file, member))
         if fields.html if found.html is None else found.html[i]:
             page = stored if charsets[i] is None else decoded(stored, charset=charsets[i])
             made.append(Document(id, None, page, url, reference))
