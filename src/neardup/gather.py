@@ -155,7 +155,13 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
     engine = LocalEngine(recipe, splits, folder, steps, reading.threads or _cores())
     collection, problems = engine.sketch(rules)
     compared = _compared(collection, splits, rules, problems)
-    return Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
+    gathered = Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
+    if engine.pages_as_text:
+        gathered.remark(
+            f"{engine.pages_as_text}: the texts look like HTML, and are compared with their tags. Give --html "
+            "(html=True) for what a reader sees."
+        )
+    return gathered
 
 
 def _chosen(recipe: Recipe | Choose, files: list[InputFile], said: list[str]) -> Recipe:

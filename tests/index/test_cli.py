@@ -247,6 +247,17 @@ def test_a_dry_run_passes_on_the_same_and_remembers_nothing(pages, seen, tmp_pat
     assert first["match"]["id"]
 
 
+def test_a_dry_run_passes_on_what_was_like_a_replaced_document(seen, tmp_path, here):
+    old, new = text(1), text(2)
+    first, given = tmp_path / "first.jsonl", tmp_path / "given.jsonl"
+    first.write_text(line("a", old))
+    given.write_text(line("a", new) + line("q", old) + line("r", new))
+    here("filter", seen, first, "-q")
+    dry = here("filter", seen, given, "-q", "--dry-run")
+    assert ids(dry.out) == ["a", "q"]
+    assert here("filter", seen, given, "-q").out == dry.out
+
+
 def test_lines_that_are_no_documents(seen, tmp_path, here):
     broken = [line("a", text(1)), "no JSON\n", '{"id": "b"}\n', '{"id": "c", "text": 7}\n', "[1]\n", line("d", text(2))]
     given = tmp_path / "given.jsonl"
@@ -350,6 +361,32 @@ def test_an_index_of_a_run_needs_no_text(pages, seen, tmp_path, here):
     assert not fresh.exists()
 
 
+def test_pages_of_a_run_are_known_to_the_next_run(pages, seen, tmp_path, here):
+    html = sorted((pages / "html").rglob("*.html"))
+    parts = tmp_path / "first", tmp_path / "second"
+    for place, page in enumerate(html):
+        target = parts[place % 2] / page.relative_to(pages / "html")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(page.read_bytes())
+    (parts[1] / "copy.html").write_bytes((parts[0] / html[0].relative_to(pages / "html")).read_bytes())
+    first = here(parts[0], "-o", tmp_path / "one", "--recipe", "web", "--no-report", "-q", group=("dedup",))
+    assert first.code == 0, first.err
+    made = here("create", seen, "--run", tmp_path / "one")
+    assert made.code == 0, made.err
+    assert "recipe web" in made.err
+    second = here(parts[1], "-o", tmp_path / "two", "--against", seen, "--no-report", "--json", "-q", group=("dedup",))
+    assert second.code == 0, second.err
+    counts = json.loads(second.out)["counts"]
+    assert counts["removed_against_index"] > 1
+    assert counts["removed_by_relation"]["identical"] >= 1
+    kept = list((tmp_path / "two" / "kept").rglob("*.html"))
+    assert "copy.html" not in {path.name for path in kept}
+    assert 0 < len(kept) == counts["kept"]
+    refused = here(parts[1], "-o", tmp_path / "no", "--against", seen, "-t", "0.5", "-q", group=("dedup",))
+    assert refused.code == 2
+    assert "Leave away the recipe, and settings that change it (such as a threshold)" in refused.err
+
+
 def test_another_text_under_an_id_is_refused_or_replaced(seen, tmp_path, here):
     given, other = tmp_path / "given.jsonl", tmp_path / "other.jsonl"
     given.write_bytes(distinct(3))
@@ -360,10 +397,30 @@ def test_another_text_under_an_id_is_refused_or_replaced(seen, tmp_path, here):
     assert refused.code == 2
     assert "'d0' is stored with another text" in refused.err
     assert "--update" in refused.err
+    assert "Use update" not in refused.err
     replaced = here("add", seen, other, "--update")
     assert "0 documents added, 1 replaced" in replaced.err
     [verdict] = here("check", seen, other, "-q").out.splitlines()
     assert json.loads(verdict)["match"]["relation"] == "identical"
+
+
+def test_references_lead_to_files_from_everywhere(seen, tmp_path, here, monkeypatch):
+    folder, elsewhere = tmp_path / "texts", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (folder / "one.txt").write_text(text(1, 200))
+    (elsewhere / "more.jsonl").write_text(line("two", text(1, 200) + " and more"))
+    monkeypatch.chdir(tmp_path)
+    here("create", seen, "--recipe", "default", "--keep", "reference", "-q")
+    added = here("add", seen, "texts")
+    assert "1 document added" in added.err
+    monkeypatch.chdir(elsewhere)
+    [told] = here("check", seen, "more.jsonl", "-q").out.splitlines()
+    assert json.loads(told)["match"]["measured"] == "exact"
+    refused = here("add", seen, "more.jsonl")
+    assert refused.code == 2
+    assert "no reference is given" in refused.err
+    assert "--update" not in refused.err
 
 
 def test_what_is_removed_is_new_again(seen, tmp_path, here):

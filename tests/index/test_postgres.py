@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from neardup.errors import MissingExtra, OutputError, StoreError, UsageError
-from neardup.index import postgres
+from neardup.index import Document, Index, Verdict, postgres
 from neardup.index.connections import Address
 from neardup.index.store import Change, Store
 from tests.index.postgres import Server
@@ -248,6 +248,23 @@ def test_who_has_the_same_id_waits(server: Server, store: Store) -> None:
             assert waiting(server, other)
         other.result(30)
     assert len(store) == 1
+
+
+def test_batches_that_replace_what_the_other_one_rests_on_take_turns(server: Server, address: str) -> None:
+    x, y, other, another = (" ".join(f"{name}{i}" for i in range(60)) for name in ("x", "y", "other", "another"))
+    with ThreadPoolExecutor(1) as pool, Index.open(address) as mine, Index.open(address) as theirs:
+        mine.add_many([Document("a", x), Document("b", y)])
+        later: list[Future[list[Verdict]]] = []
+
+        def meanwhile(_: list[Verdict]) -> None:
+            batch = [Document("q2", x), Document("b", another)]
+            later.append(pool.submit(theirs.check_and_add_many, batch))
+            assert waiting(server, later[0])
+
+        first = mine.check_and_add_many([Document("q1", y), Document("a", other)], meanwhile)
+        assert [verdict.new for verdict in first] == [False, True]
+        assert [verdict.new for verdict in later[0].result(30)] == [True, True]  # x went with the first batch
+        assert not mine.check(x).new
 
 
 @pytest.mark.parametrize("keys", [FEW, MANY])

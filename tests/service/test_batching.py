@@ -4,11 +4,10 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.errors import StoreError, UsageError
+from neardup.errors import MissingExtra, StoreError, UsageError
 from neardup.service import batching
 from neardup.service.batching import Batches, isolated
 
@@ -43,8 +42,35 @@ def test_an_index_that_fails_fails_for_all():
     def call(part):
         raise StoreError("gone")
 
-    with pytest.raises(StoreError):
-        isolated(call, [1, 2, 3])
+    assert [type(found) for found in isolated(call, [1, 2, 3])] == [StoreError] * 3
+
+
+def test_what_was_done_before_a_failure_is_told():
+    """One is refused, so halves are tried; the store fails at the second."""
+    stored: list[int] = []
+
+    def call(numbers: list[int]) -> list[int]:
+        refusing(numbers)
+        if stored:
+            raise StoreError("gone")
+        stored.extend(numbers)
+        return numbers
+
+    first, second, third, fourth = isolated(call, [1, 2, -3, 4])
+    assert [first, second] == stored
+    assert isinstance(third, UsageError)
+    assert isinstance(fourth, StoreError)
+
+
+def test_a_part_that_is_missing_is_missing_for_those_that_need_it():
+    def call(kinds: list[str]) -> list[str]:
+        if "html" in kinds:
+            raise MissingExtra("HTML", "web")
+        return kinds
+
+    text, page, other = isolated(call, ["text", "html", "text"])
+    assert (text, other) == ("text", "text")
+    assert isinstance(page, MissingExtra)
 
 
 def test_what_gathers_during_a_call_is_one_call():

@@ -1,6 +1,8 @@
 """The Python client against a real service: it answers as an index does."""
 
 import itertools
+import os
+import resource
 import socket
 import threading
 
@@ -261,3 +263,76 @@ def test_a_service_that_stops_says_what_is_done(tmp_path):
     with Index.open(tmp_path / "seen.ndx", create=False) as index:
         assert all(index.contains_many(done))
         assert len(index) == len(done)
+
+
+def test_what_was_stored_is_told_before_what_documents_raise(client):
+    """Also an error like one of the connection's."""
+    ids = [name() for _ in range(1500)]
+
+    def documents():
+        for id_ in ids:
+            yield {"id": id_, "text": fresh(20)}
+        raise ConnectionError("a page could not be fetched")
+
+    told = []
+    with pytest.raises(ConnectionError, match="fetched"):
+        for verdict in client.check_and_add_many(documents()):
+            told.append(verdict.id)
+    assert told == ids
+
+
+def test_a_refused_document_tells_of_those_behind_it(client):
+    with pytest.raises(UsageError) as caught:
+        list(client.check_and_add_many([{"id": name(), "text": fresh()}, {"id": "", "text": "a"}]))
+    assert "behind it" in caught.value.__notes__[0]
+    assert "its own id" in caught.value.__notes__[0]
+
+
+def test_more_files_than_select_takes(service):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(2048, before[0]), before[1]))
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        with Client(service.address) as client:
+            assert [client.check(fresh()).status for _ in range(2)] == ["new", "new"]
+    finally:
+        for file in files:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_what_cannot_be_asked_is_refused_at_once(client):
+    for address, token, why in (
+        ("http://127.0.0.1:99999", None, "65535"),
+        ("http://127.0.0.1:1", "a-token-from-a-file\n", "strip"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            Client(address, token=token)
+    assert "" not in client
+    assert client.get("") is None
+
+
+def test_a_proxy_that_names_a_date():
+    """It is asked again after a second."""
+    busy = b'{"type": "/docs#busy", "status": 503}'
+    head = "Retry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\nConnection: close\r\nContent-Length: "
+    good = b'{"id": "", "status": "new", "added": false}'
+    answers = [
+        f"HTTP/1.1 503 Busy\r\n{head}{len(busy)}\r\n\r\n".encode() + busy,
+        f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {len(good)}\r\n\r\n".encode() + good,
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            for answer in answers:
+                with listening.accept()[0] as sock:
+                    data = b""
+                    while b'"text"' not in data:
+                        data += sock.recv(65536)
+                    sock.sendall(answer)
+
+        proxy = threading.Thread(target=serve)
+        proxy.start()
+        with Client(f"http://127.0.0.1:{listening.getsockname()[1]}") as client:
+            assert client.check("a").new
+        proxy.join(10)

@@ -12,7 +12,7 @@ _SCRIPT = """
 import sys
 from neardup.index import Index
 from neardup.service import Limits, Log, Settings, address_of, listen, serve
-settings = Settings(Limits(body=2000, held=3000, header_seconds=0.4, connections=5, idle=1.0, seconds=4.0))
+settings = Settings(Limits(body=2000, held=3000, header_seconds=0.4, connections=5, idle=1.0, seconds=4.0, streams=1))
 with Index.open(sys.argv[1]) as index, listen("127.0.0.1", 0, settings) as listening:
     serve(index, listening, settings, Log("none"), ready=lambda: print(address_of(listening), flush=True))
 """
@@ -80,6 +80,42 @@ def test_waiting_requests_share_their_room(narrow):
     with narrow.begin("/v1/check", len(body)) as third:
         third.sendall(body)
         assert answer_on(third)[0] == 200
+
+
+def test_texts_take_what_they_take_in_memory(narrow):
+    """With one emoji, a text of 1,000 characters takes 4,000 bytes, though 1,000 came."""
+    body = json.dumps({"text": "a" * 1000 + "🌹"}, ensure_ascii=False).encode()
+    with narrow.begin("/v1/check", len(body)) as sock:
+        sock.sendall(body)
+        status, _, said = answer_on(sock)
+    assert (status, json.loads(said)["type"]) == (503, "/docs#busy")
+
+
+def test_what_is_turned_away_is_counted_once(narrow):
+    def counted() -> dict[str, float]:
+        with narrow.connect() as sock:
+            sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            lines = answer_on(sock)[2].decode().splitlines()
+        found = (
+            line.rpartition(" ")
+            for line in lines
+            if line.startswith(("neardup_rejected_total", 'neardup_requests_total{method="ANY"'))
+        )
+        return {key: float(value) for key, _, value in found}
+
+    before = counted()
+    with narrow.begin("/v1/stream/check", 100, "application/x-ndjson") as first:
+        assert first.recv(12) == b"HTTP/1.1 200"
+        with narrow.begin("/v1/stream/check", 2, "application/x-ndjson") as second:
+            assert answer_on(second)[0] == 503
+    with narrow.connect() as sock:
+        sock.sendall(b"garbage\r\n\r\n")
+        assert answer_on(sock)[0] == 400
+    more = {key: value - before.get(key, 0) for key, value in counted().items()}
+    assert {key: value for key, value in more.items() if value} == {
+        'neardup_rejected_total{why="streams"}': 1.0,
+        'neardup_requests_total{method="ANY",route="unknown",status="400"}': 1.0,
+    }
 
 
 @pytest.mark.parametrize("at_once", [1, 1000], ids=["one by one", "many at once"])

@@ -215,3 +215,10 @@ def test_a_page_in_a_string_is_decoded_already(tmp_path, form):
         pq.write_table(table, source)
     found = neardup.dedup(source, recipe="default", text_field="html", html=True)
     assert found.removed.column("relation").to_pylist() == ["identical"]
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_pages_that_are_taken_for_texts_are_noticed(said):
+    pages = [f"\n<!DOCTYPE html><title>{i}</title><p>words of page {i}" for i in range(3)]
+    found = neardup.dedup([{"id": str(i), "text": page} for i, page in enumerate(pages)], html=None if said else True)
+    assert any("look like HTML" in sentence for sentence in found.said) == said

@@ -136,7 +136,8 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, report: 
             table.add_row(f"  {relation}", f"{number:,}", _meaning(relation, recipe))
     if counts["removed_against_index"]:
         known = f"{counts['removed_against_index']:,}"
-        table.add_row("  known", known, "of all these, similar to a document of the index; `measured` says how")
+        how = sorted(set(result.decision.known.column("measured").to_pylist()))
+        table.add_row("  known", known, f"of all these, for a document of the index: by {', '.join(how)}")
     if counts["groups"]:
         table.add_row("groups", f"{counts['groups']:,}", f"the largest has {counts['largest_group']:,} documents")
     if counts["empty"]:
@@ -157,7 +158,9 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, report: 
     console.print()
     console.print(table)
     seconds = sum(s.seconds for s in result.steps)
-    console.print(f"\n[dim]{judged(recipe)} · {seconds:.1f} s · {named(recipe)}{_chances(recipe)}[/dim]")
+    estimated = result.decision.known.column("measured").to_pylist().count("estimate")
+    against = f" · against the index {estimated:,} by estimate" if estimated else ""
+    console.print(f"\n[dim]{judged(recipe)}{against} · {seconds:.1f} s · {named(recipe)}{_chances(recipe)}[/dim]")
     if verbose and recipe.filter:
         console.print(_curve(recipe, recipe.filter))
     if corpus:

@@ -31,7 +31,7 @@ from neardup.sketches import artefact
 from neardup.sketches.base import Sketcher
 from neardup.sources import format_of, stamp_of
 from neardup.sources.base import Documents, InputFile, Problem, Problems, Split
-from neardup.text.batches import TextBatch, readable, text_batch, without
+from neardup.text.batches import TextBatch, looks_like_pages, readable, text_batch, without
 from neardup.text.workers import PageExtractor
 from neardup.verify.measure import Shelf
 
@@ -57,6 +57,8 @@ class LocalEngine:
         pages = sum(s.size for s in splits if s.file.fields.html or s.file.format in ("html", "warc"))
         workers = threads if threads > 1 and pages > _WORTH_WORKERS else 0
         self.extract = PageExtractor(recipe.text, workers=workers)
+        self.pages_as_text = ""
+        """An input whose texts look like HTML, and are not read as such."""
         self._stop = Event()
         self._slots = Semaphore(4 * threads)  # batches that are in memory at once
 
@@ -101,6 +103,8 @@ class LocalEngine:
                 problems.report(*_place(split, documents, i), "too long", limit, "Raise --max-document-bytes")
             if long.any():
                 documents = replace(documents, text=without(documents.text, long))
+            if not fields.html and documents.html is None and looks_like_pages(documents.text):
+                self.pages_as_text = split.file.name
             text, failed = readable(documents, fields.html, self.extract, _urls(split, documents))
             for i in np.flatnonzero(failed).tolist():
                 problems.report(

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.model import RELATIONS
 from neardup.report.facts import Facts
 from neardup.text.addresses import SLICE, paths, places
 
@@ -31,7 +30,7 @@ def by_source(facts: Facts) -> dict[str, Any]:
     names = list(dict.fromkeys(split.file.name for split in engine.splits))
     places_of = {name: number for number, name in enumerate(names)}
     edges = facts.collection.starts
-    removed = np.diff(np.searchsorted(facts.decision.removed, edges))
+    removed = np.diff(np.concatenate([[0], np.cumsum(facts.gone)])[edges])
     counts = np.zeros((len(names), 2), np.int64)
     np.add.at(counts, [places_of[s.file.name] for s in engine.splits], np.stack([np.diff(edges), removed], axis=1))
     return _top(pa.array(names, pa.string()), counts[:, 0], counts[:, 1])
@@ -57,13 +56,9 @@ def by_length(facts: Facts) -> dict[str, Any]:
 
 def by_relation(facts: Facts) -> dict[str, Any]:
     """By what the removed document is to the kept one."""
-    counts = np.bincount(facts.decision.relation, minlength=len(RELATIONS))
+    counts = facts.result.counts["removed_by_relation"]
     return {
-        "rows": [
-            {"name": name, "documents": int(n), "removed": int(n)}
-            for name, n in zip(RELATIONS, counts, strict=True)
-            if n
-        ],
+        "rows": [{"name": name, "documents": n, "removed": n} for name, n in counts.items() if n],
         "others": None,
     }
 

@@ -8,6 +8,7 @@ note   what is worth knowing
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.model import MEASURED
@@ -44,6 +45,7 @@ def checks(facts: Facts, parts: dict[str, Any]) -> list[Check]:
     """All sentences, those to look at first."""
     found = [
         *([Check("look", parts["texts"])] if parts["texts"] else []),
+        *_known(facts),
         *_evidence(facts),
         *_recall(facts),
         *_close(facts),
@@ -61,6 +63,21 @@ def proof(facts: Facts) -> list[dict[str, Any]]:
     """How many removals rest on what."""
     counts = np.bincount(facts.decision.measured, minlength=len(MEASURED))
     return [{"how": how, "documents": int(n)} for how, n in zip(MEASURED, counts, strict=True) if n]
+
+
+def _known(facts: Facts) -> list[Check]:
+    """Removals that an index is the reason for."""
+    known = facts.decision.known
+    if not known.num_rows:
+        return []
+    counts = pc.value_counts(known.column("measured")).to_pylist()
+    how = ", ".join(f"{row['counts']:,} by {_HOW.get(row['values'], row['values'])}" for row in counts)
+    sure = {row["values"] for row in counts} <= {"identity", "exact"}
+    text = f"{known.num_rows:,} documents were removed for documents of an index: {how}. Groups are of the others."
+    return [Check("good" if sure else "note", text)]
+
+
+_HOW = {"identity": "the same tokens", "exact": "exact measurement", "estimate": "an estimate from sketches"}
 
 
 def _evidence(facts: Facts) -> list[Check]:
@@ -94,7 +111,8 @@ def _evidence(facts: Facts) -> list[Check]:
             )
         ]
     if recipe.verify.method == "exact":
-        text = f"Every removed document was measured against the kept one: {others:,} exactly, {same}."
+        every = "Every other" if facts.decision.known.num_rows else "Every"
+        text = f"{every} removed document was measured against the kept one: {others:,} exactly, {same}."
         return [Check("look", text, "browser-title", "edge") if short else Check("good", text)]
     samples = recipe.sketcher.estimators
     if recipe.thresholded and samples:
@@ -175,7 +193,7 @@ def _groups(facts: Facts) -> list[Check]:
 
 
 def _sources(facts: Facts, parts: dict[str, Any]) -> list[Check]:
-    removed, whole = len(facts.decision.removed), len(facts)
+    removed, whole = int(facts.gone.sum()), len(facts)
     found = []
     if removed > MANY * whole and whole >= FEW:
         found.append(Check("look", f"More than half of the collection was removed ({removed / whole:.1%}).", "removed"))

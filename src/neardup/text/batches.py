@@ -42,6 +42,13 @@ def text_batch(texts: pa.Array) -> TextBatch:
     return TextBatch(bytes_, starts)
 
 
+def looks_like_pages(texts: pa.Array) -> bool:
+    """Whether most of the first few documents begin as HTML does."""
+    few = texts[:8].drop_null().cast(pa.large_binary())
+    begun = pc.match_substring_regex(few, r"^\s*<(?:!doctype\s+html|html)\b", ignore_case=True)
+    return 2 * (pc.sum(begun).as_py() or 0) > len(few)
+
+
 def without(texts: pa.Array, which: NDArray[np.bool_]) -> pa.Array:
     """The same texts, some of them empty."""
     return pc.if_else(pa.array(which), pa.scalar(b"", texts.type), texts)
