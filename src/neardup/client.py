@@ -21,8 +21,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
@@ -286,6 +286,18 @@ class Client:
     ) -> Iterator[Found]:
         connection = self._fresh()
         try:
+            sender = _Sender(self._begun(connection, what), documents)
+            try:
+                with closing(self._lines(connection, sender)) as lines:
+                    yield from self._answers(lines, sender, made, on_error)
+            finally:
+                sender.stop()
+        finally:
+            connection.close()
+
+    def _begun(self, connection: HTTPConnection, what: str) -> socket.socket:
+        """The socket on which lines are sent, a chunk each."""
+        try:
             connection.connect()
             connection.putrequest("POST", f"{self._prefix}/v1/stream/{what}")
             for name, value in self._headers.items():
@@ -293,39 +305,37 @@ class Client:
             connection.putheader("Content-Type", "application/x-ndjson")
             connection.putheader("Transfer-Encoding", "chunked")
             connection.endheaders()
-            assert connection.sock is not None
-            sender = _Sender(connection.sock, documents)
-            try:
-                yield from self._answers(connection, sender, made, on_error)
-            finally:
-                sender.stop()
         except (OSError, HTTPException) as error:
-            raise self._unreachable(error, begun=True) from error
-        finally:
-            connection.close()
+            raise self._unreachable(error, begun=False) from error
+        assert connection.sock is not None
+        return connection.sock
 
-    def _answers(
-        self,
-        connection: HTTPConnection,
-        sender: "_Sender",
-        made: Callable[[dict[str, Any]], Found],
-        on_error: OnError | None,
-    ) -> Iterator[Found]:
-        answered = 0
+    def _lines(self, connection: HTTPConnection, sender: "_Sender") -> Generator[bytes]:
         try:
             with connection.getresponse() as response:
                 if response.status != 200:
                     _refuse(_parsed(response.read(), response.status, self.address))
                 while line := response.readline():
-                    found = json.loads(line)
-                    if "error" in found:
-                        self._line_refused(found, answered, on_error)
-                    else:
-                        yield made(found)
-                    answered += 1
-        except (OSError, HTTPException):
+                    yield line
+        except (OSError, HTTPException) as error:
             sender.check()  # if the documents themselves failed, that is the error
-            raise
+            raise self._unreachable(error, begun=True) from error
+
+    def _answers(
+        self,
+        lines: Iterator[bytes],
+        sender: "_Sender",
+        made: Callable[[dict[str, Any]], Found],
+        on_error: OnError | None,
+    ) -> Iterator[Found]:
+        answered = 0
+        for line in lines:
+            found = json.loads(line)
+            if "error" in found:
+                self._line_refused(found, answered, on_error)
+            else:
+                yield made(found)
+            answered += 1
         sender.check()
         if not sender.done or answered != sender.sent:
             raise StoreError(

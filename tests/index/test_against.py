@@ -127,6 +127,14 @@ def test_another_recipe_is_refused(tmp_path, rows):
         neardup.dedup(rows, against=index, recipe="default")
 
 
+def test_a_setting_that_makes_another_recipe_is_named(tmp_path, rows):
+    with (
+        Index.open(tmp_path / "seen.ndx", "stream") as index,
+        pytest.raises(neardup.RecipeError, match=r"Leave away the recipe, and settings that change it .*threshold"),
+    ):
+        neardup.dedup(rows, against=index, threshold=0.5)
+
+
 def test_no_index_is_made(tmp_path, rows):
     with pytest.raises(neardup.StoreError, match="there is no index"):
         neardup.dedup(rows, against=tmp_path / "none.ndx")

@@ -1,6 +1,7 @@
 """neardup index …, as people and pipes use it."""
 
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -291,6 +292,46 @@ def test_without_an_id_the_content_is_the_name(seen, tmp_path, here):
     assert json.loads(one)["match"]["id"] == "http://h/2"
 
 
+def test_a_line_without_an_id_among_others_is_named_by_its_text(seen, tmp_path, here):
+    given, more = tmp_path / "given.jsonl", [json.dumps({"text": text(2)}), json.dumps({"id": None, "text": text(3)})]
+    given.write_text(line("a", text(1)) + "\n".join(more) + "\n")
+    done = here("filter", seen, given, "-q")
+    assert (done.code, done.out) == (0, given.read_text())
+    with Index.open(seen, create=False) as index:
+        assert index.contains_many(["a", *(sha256(text(i).encode()).hexdigest() for i in (2, 3))]) == [True] * 3
+    chosen = here("filter", tmp_path / "other.ndx", given, "--id-field", "id")
+    assert chosen.code == 1
+    assert "given.jsonl:2" in chosen.err
+
+
+def test_what_comes_again_is_marked_among_the_rejected(seen, tmp_path, here):
+    given, rejected = tmp_path / "given.jsonl", tmp_path / "rejected.jsonl"
+    given.write_text(line("a", text(1)) + line("b", text(1)))
+    here("filter", seen, given, "-q")
+    here("filter", seen, given, "-q", "--rejected", rejected)
+    told = [json.loads(each) for each in rejected.read_text().splitlines()]
+    assert [(each["id"], each.get("again")) for each in told] == [("a", True), ("b", None)]
+    before = given.read_text()
+    refused = here("filter", seen, given, "--rejected", given)
+    assert refused.code == 2
+    assert given.read_text() == before
+
+
+def test_pages_that_are_read_as_texts_are_noticed(seen, tmp_path, here):
+    given = tmp_path / "given.jsonl"
+    given.write_text(line("a", f"\n<!DOCTYPE html><html><p>{text(1)}</html>") + line("b", text(2)))
+    for command in ("filter", "check"):
+        assert here(command, seen, given).err.count("given.jsonl: the first text looks like a page") == 1
+        assert "looks like" not in here(command, seen, given, "--no-html").err
+
+
+def test_what_is_packed_is_not_read_as_lines(seen):
+    packed = gzip.compress(distinct(3))
+    done = subprocess.run([*COMMAND, "filter", seen], input=packed, capture_output=True, timeout=120)
+    assert done.returncode == 1
+    assert b"stdin: is gzip, and lines are read from it. Unpack it first: zcat" in done.stderr
+
+
 def test_lines_of_text(seen, tmp_path, here):
     given = tmp_path / "given.txt"
     given.write_text(f"{text(1)}\n{text(2)}\r\n{text(1)}\n" + '{"no": "JSON"}\n')
@@ -358,6 +399,7 @@ def test_an_index_of_a_run_needs_no_text(pages, seen, tmp_path, here):
     fresh = tmp_path / "fresh.ndx"
     refused = here("create", fresh, "--run", tmp_path / "out", "--recipe", "default")
     assert refused.code == 2
+    assert "Leave out --recipe" in refused.err
     assert not fresh.exists()
 
 
@@ -382,9 +424,6 @@ def test_pages_of_a_run_are_known_to_the_next_run(pages, seen, tmp_path, here):
     kept = list((tmp_path / "two" / "kept").rglob("*.html"))
     assert "copy.html" not in {path.name for path in kept}
     assert 0 < len(kept) == counts["kept"]
-    refused = here(parts[1], "-o", tmp_path / "no", "--against", seen, "-t", "0.5", "-q", group=("dedup",))
-    assert refused.code == 2
-    assert "Leave away the recipe, and settings that change it (such as a threshold)" in refused.err
 
 
 def test_another_text_under_an_id_is_refused_or_replaced(seen, tmp_path, here):
@@ -453,6 +492,12 @@ def test_export_compact_and_info(seen, tmp_path, here):
     out = tmp_path / "out.parquet"
     assert "50 documents in" in here("export", seen, "-o", out).err
     assert here("export", seen, "-o", out).code == 2
+    assert "ends in .parquet" in here("export", seen, "-o", tmp_path / "out.csv").err
+    for command in ("add", "check"):
+        mistaken = here(command, seen, out)
+        assert mistaken.code == 2
+        assert "is an exported index" in mistaken.err
+        assert "--export" in mistaken.err
     here("create", moved, "--threshold", "0.9", "-q")
     assert "50 documents added" in here("add", moved, "--export", out).err
     assert here("filter", moved, given, "-q").out == ""

@@ -44,9 +44,11 @@ def test_what_is_kept_is_not_taken_for_something_else(tmp_path, rows, of, to):
         assert index.check(rows[0]["text"]).match.relation == "identical"
 
 
-def test_an_export_in_many_parts_has_all_of_it(tmp_path, rows, monkeypatch, engine):
+@pytest.mark.parametrize("most_blocks", [100, 2])
+def test_an_export_in_many_parts_has_all_of_it(tmp_path, rows, monkeypatch, engine, most_blocks):
     """Documents were removed in between; parts, blocks of keys and blocks of documents end at different places."""
-    monkeypatch.setattr(moving, "_INVERTED", 7)
+    monkeypatch.setattr(moving, "_BLOCK", 7)
+    monkeypatch.setattr(moving, "_MOST_BLOCKS", most_blocks)
     monkeypatch.setattr(moving, "_KEYS_AT_ONCE", 11)
     monkeypatch.setattr(moving, "_BYTES_AT_ONCE", 2000)
     with Index.open(engine.place, "default", keep="text") as index:
@@ -56,6 +58,7 @@ def test_an_export_in_many_parts_has_all_of_it(tmp_path, rows, monkeypatch, engi
         number = len(index)
         assert index.export(tmp_path / "out.parquet") == number
         before = everything(index.store)
+    assert [left.name for left in tmp_path.iterdir() if left.name != "seen.ndx"] == ["out.parquet"]
     file = pq.ParquetFile(tmp_path / "out.parquet")
     groups = [file.read_row_group(i) for i in range(file.num_row_groups)]
     sizes = [sum(map(len, g["text"].to_pylist() + g["record"].to_pylist())) for g in groups]

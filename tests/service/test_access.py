@@ -2,6 +2,7 @@
 
 import socket
 import sys
+import time
 
 import pytest
 

@@ -12,6 +12,14 @@ from neardup.service.routes import ROUTES
 from tests.service.serving import fresh, name, problem
 
 
+def test_a_page_without_words_under_a_known_id(service):
+    """Is answered, and takes nobody's place."""
+    id_ = name()
+    service.post("add", {"id": id_, "text": fresh()})
+    found = service.post("check-and-add", {"id": id_, "html": ""}).json()
+    assert found == {"id": id_, "status": "empty", "added": False}
+
+
 def test_new_then_duplicate(service):
     id_, text = name(), fresh()
     assert service.post("check", {"text": text}).json() == {"id": "", "status": "new", "added": False}

@@ -105,7 +105,8 @@ def _said(sock: socket.socket) -> bytes:
 
 
 def _chunked(path: str, kind: str = "application/json") -> bytes:
-    return f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return head.encode()
 
 
 @pytest.mark.parametrize("piece", [b"a:b\r\n" * 13_000, b"x" * 65_000], ids=["many", "one without end"])

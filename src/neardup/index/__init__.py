@@ -13,6 +13,7 @@ references   where texts are, for an index that keeps that
 store        the contract of an engine
 rocks        RocksDB, in a folder
 postgres     PostgreSQL, for several machines; connections to it
+overlay      a store on top of another one, which stays as it is
 moving       stores to and from Parquet, and from finished runs
 against      which documents of a collection an index knows
 """

@@ -6,8 +6,11 @@ read_export     and back
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from itertools import groupby, islice
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,13 +31,18 @@ from neardup.sketches.base import Ragged
 AT_ONCE = 5_000
 """Documents of one commit."""
 
-_BYTES_AT_ONCE = 64 << 20
+_BYTES_AT_ONCE = 16 << 20
 """Bytes of texts that are held at once, about."""
 
-_INVERTED = 1_000_000
-"""Documents whose keys are collected in one pass over all keys."""
+_BLOCK = 200_000
+"""Documents whose keys are held at once, unless there are more than _MOST_BLOCKS such blocks."""
 
+_MOST_BLOCKS = 256
 _KEYS_AT_ONCE = 10_000
+_STANDING = np.dtype([("place", "<u4"), ("key", "<u8")])
+"""A document stands under a key."""
+
+_PACKED: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["url"]}
 
 _KEPT = {"sketch": "sketches", "text": "sketches and texts", "reference": "sketches and references"}
 
@@ -84,17 +92,20 @@ def collected(collection: Collection, numbers: NDArray[np.int64]) -> Rows:
 
 
 def write_export(store: Store, layout: Layout, recipe: Recipe, keep: Keep, path: Path) -> int:
-    """How many documents were written. Held at once: all numbers, the keys of a block of documents, some texts."""
+    """How many documents were written: those that are there at the beginning and at the end of the reading of keys.
+
+    Held at once: all numbers, the keys of a block of documents, some texts.
+    """
     about = {"neardup.recipe": recipe.id, "neardup.toml": recipe.to_toml(), "neardup.keep": keep}
     schema, written = EXPORT.with_metadata(about), 0
     numbers = np.fromiter((row.number for row in store.rows()), np.int64)
-    placed = _placed(store.rows(texts=keep != "sketch"), numbers)
-    with appearing(path) as draft, pq.ParquetWriter(draft, schema, compression="zstd") as file:
-        for block, found in groupby(placed, lambda each: each[0] // _INVERTED):
-            begin = block * _INVERTED
-            keys = _keys_of(store, numbers[begin : begin + _INVERTED])
+    with appearing(path) as draft, ExitStack() as until_done, pq.ParquetWriter(draft, schema, **_PACKED) as file:
+        keys = _Keys(store, numbers, path.parent, until_done)
+        placed = _placed(store.rows(texts=keep != "sketch"), numbers)
+        for block, found in groupby(placed, lambda each: each[0] // keys.block):
+            in_block = keys[block]
             for part in _parts(found):
-                theirs = taken(keys, np.array([place - begin for place, _ in part], np.int64))
+                theirs = taken(in_block, np.array([place - block * keys.block for place, _ in part], np.int64))
                 file.write_batch(_exported(layout, schema, [row for _, row in part], theirs))
                 written += len(part)
     return written
@@ -139,21 +150,40 @@ def _exported(layout: Layout, schema: pa.Schema, part: list[Row], keys: Ragged) 
     )
 
 
-def _keys_of(store: Store, numbers: NDArray[np.int64]) -> Ragged:
-    """The keys that documents stand under: a pass over all keys, of which these are kept."""
-    rows, values = [np.empty(0, np.int32)], [np.empty(0, np.uint64)]
-    postings = store.postings()
-    while some := list(islice(postings, _KEYS_AT_ONCE)):
-        standing = np.concatenate([found for _, found in some])
-        row = np.minimum(np.searchsorted(numbers, standing), len(numbers) - 1)
-        there = numbers[row] == standing
-        keys = np.repeat(np.array([key for key, _ in some], np.uint64), [len(found) for _, found in some])
-        rows.append(row[there].astype(np.int32))
-        values.append(keys[there])
-    owner = np.concatenate(rows)
-    sizes = np.bincount(owner, minlength=len(numbers))
-    sorted_ = np.concatenate(values)[np.argsort(owner, kind="stable")]
-    return Ragged(sorted_, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+class _Keys:
+    """The keys that documents stand under. One pass over all keys writes them to files without a name, one for each
+    block of documents, next to what is exported."""
+
+    def __init__(self, store: Store, numbers: NDArray[np.int64], folder: Path, until_done: ExitStack) -> None:
+        self.count, self.block = len(numbers), max(_BLOCK, -(-len(numbers) // _MOST_BLOCKS))
+        self._files = [until_done.enter_context(_unnamed(folder)) for _ in range(0, len(numbers), self.block)]
+        postings = store.postings()
+        while some := list(islice(postings, _KEYS_AT_ONCE)):
+            standing = np.concatenate([found for _, found in some])
+            places = np.searchsorted(numbers, standing)
+            there = np.flatnonzero(places < len(numbers))
+            there = there[numbers[places[there]] == standing[there]]
+            there = there[np.argsort(places[there], kind="stable")]
+            found = np.empty(len(there), _STANDING)
+            found["place"] = places[there]
+            found["key"] = np.repeat(np.array([key for key, _ in some], np.uint64), [len(n) for _, n in some])[there]
+            edges = np.searchsorted(found["place"], np.arange(len(self._files) + 1) * self.block)
+            for file, begin, end in zip(self._files, edges, edges[1:], strict=False):
+                file.write(found[begin:end].tobytes())
+
+    def __getitem__(self, block: int) -> Ragged:
+        """Of the documents of a block."""
+        begin, file = block * self.block, self._files[block]
+        file.seek(0)
+        found = np.frombuffer(file.read(), _STANDING)
+        places = found["place"] - np.uint32(begin)
+        sizes = np.bincount(places, minlength=min(self.block, self.count - begin))
+        values = found["key"][np.argsort(places, kind="stable")]
+        return Ragged(values, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
+def _unnamed(folder: Path) -> IO[bytes]:
+    return TemporaryFile(dir=folder)
 
 
 def read_export(

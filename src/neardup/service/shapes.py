@@ -65,7 +65,8 @@ class _Titled(_Content, _Id):
 
     def __post_init__(self) -> None:
         _Content.__post_init__(self)
-        _Id.__post_init__(self)
+        if len(self.id) * 4 > LONGEST_ID:
+            _Id.__post_init__(self)
 
 
 class Document(_Titled, msgspec.Struct, forbid_unknown_fields=True):
@@ -290,7 +291,7 @@ def match_out(match: answers.Match) -> MatchOut:
 def verdict_out(verdict: answers.Verdict) -> VerdictOut:
     """As it is sent."""
     match = verdict.match
-    return VerdictOut(verdict.id, verdict.status, verdict.added, None if match is None else match_out(match))
+    return VerdictOut(verdict.id, verdict.status, bool(verdict.added), None if match is None else match_out(match))
 
 
 def stored_out(stored: answers.Stored) -> StoredOut:

@@ -127,6 +127,8 @@ def export(path: str, out: Path, overwrite: bool, quiet: bool) -> None:
     from neardup.cli.index.tally import many
     from neardup.cli.show import Talk
 
+    if out.suffix not in ("", ".parquet"):
+        raise UsageError(f"{out}: what is written is Parquet. Choose a name that ends in .parquet.")
     if out.exists() and not overwrite:
         raise UsageError(f"{out} is there already; choose another name, or give --overwrite.")
     with opened(path, read_only=True) as index:

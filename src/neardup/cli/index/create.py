@@ -9,7 +9,7 @@ import click
 
 from neardup.cli.index.place import SHARED, index_path, is_there, refuse_files, shown
 from neardup.cli.options import Decorator, recipe_of, without_unneeded
-from neardup.errors import NeardupError, StoreError
+from neardup.errors import NeardupError, RecipeError, StoreError
 
 if TYPE_CHECKING:
     from neardup.recipe import Recipe
@@ -90,6 +90,7 @@ def create(path: str, **given: Any) -> None:
     from neardup.cli.index.tally import many
     from neardup.cli.show import Talk
     from neardup.index import Index
+    from neardup.index.moving import sketched_alike
     from neardup.result import Result
 
     talk = Talk(quiet=given["quiet"])
@@ -101,6 +102,11 @@ def create(path: str, **given: Any) -> None:
     with talk:
         result = None if given["run"] is None else Result.open(given["run"])
         recipe = _recipe(given, None if result is None else result.recipe)
+        if result is not None and not sketched_alike(recipe, result.recipe):
+            raise RecipeError(
+                f"--run {given['run']}: was made by recipe {result.recipe.id}, and {recipe.id} is asked for; their "
+                "sketches do not compare. Leave out --recipe and settings that change it: then it is the run's."
+            )
         with Index.open(path, recipe, keep=given["keep"]) as index:
             try:
                 added = 0 if result is None else index.add_run(result)

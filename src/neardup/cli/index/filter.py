@@ -1,6 +1,7 @@
 """neardup index filter PATH [FILES|-]…."""
 
 import json
+import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     "--rejected",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Append what is not passed on to this file, as JSONL: the verdict, and the line as `document`.",
+    help="Append what is not passed on to this file, as JSONL: the verdict, and the line as `document`; `again`: what "
+    "it is similar to has its own id.",
 )
 @click.option("--dry-run", is_flag=True, help="Pass on and reject the same lines, but remember nothing.")
 @line_options
@@ -98,6 +100,8 @@ def _lines(
         return
     files = found_files(named, given["format_"], talk)
     for file in files:
+        if given["rejected"] is not None and os.path.realpath(given["rejected"]) == os.path.realpath(file.path):
+            raise UsageError(f"--rejected {given['rejected']}: is an input too. Choose another file.")
         if file.format not in ("jsonl", "lines"):
             raise UsageError(
                 f"{file.name}: lines are passed on as they are, and {file.format} has none. Give JSONL; or ask with "
@@ -172,6 +176,8 @@ class _Rejected:
 
 def _told(line: "Line", verdict: "Verdict", *, as_json: bool) -> bytes:
     about = {**verdict.to_dict(), "source": line.source, "line": line.number}
+    if verdict.match is not None and verdict.match.id == verdict.id:
+        about["again"] = True
     document = line.raw.removeprefix(b"\xef\xbb\xbf").strip()
     if not as_json:
         document = json.dumps(document.decode(), ensure_ascii=False).encode()

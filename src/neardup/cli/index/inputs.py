@@ -164,7 +164,7 @@ def documents(
 def _of_files(
     files: Iterable["InputFile"], given: dict[str, Any], counted: Counted, talk: "Talk"
 ) -> Iterator[list["Document"]]:
-    from neardup.cli.index.lines import AT_ONCE
+    from neardup.cli.index.lines import AT_ONCE, LOOKS_LIKE_HTML, looks_like_html
     from neardup.sources import format_of
 
     chosen = [_with_fields(file, given, talk) for file in files]
@@ -172,6 +172,7 @@ def _of_files(
     batch: list[Document] = []
     talk.begin("sketch", sum(split.size for split in splits))
     for split in splits:
+        fresh = split.part == 0 and given["html"] is None
         read = format_of(split.file).read(split, counted.problems)
         while True:
             try:
@@ -183,6 +184,9 @@ def _of_files(
                 raise
             if some is None:
                 break
+            if fresh and made and looks_like_html(made[0].text):
+                talk.say(LOOKS_LIKE_HTML.format(split.file.name))
+            fresh = False
             for document in made:
                 batch.append(document)
                 if len(batch) >= AT_ONCE:
@@ -198,8 +202,14 @@ def _of_files(
 
 def _with_fields(file: "InputFile", given: dict[str, Any], talk: "Talk") -> "InputFile":
     from neardup.cli.index.lines import by_content
-    from neardup.sources import choose
+    from neardup.index.moving import EXPORT
+    from neardup.sources import choose, format_of
 
+    if file.format == "parquet" and list(format_of(file).columns(file)) == EXPORT.names:
+        raise UsageError(
+            f"{file.name}: is an exported index, and documents are asked for. Add it to an index of the same recipe "
+            f"with: neardup index add INDEX --export {file.name}"
+        )
     fields, sentences = choose(file, text=given["text_field"], id=given["id_field"], url=given["url_field"])
     for sentence in sentences:
         talk.say(by_content(sentence))

@@ -35,6 +35,14 @@ _LINGER = 0.05
 
 _BOM = b"\xef\xbb\xbf"
 
+_PACKED = {
+    b"\x1f\x8b": ("gzip", "zcat"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "zstdcat"),
+    b"BZh": ("bzip2", "bzcat"),
+    b"\xfd7zXZ\0": ("xz", "xzcat"),
+}
+"""How compressed data begins."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -84,12 +92,15 @@ def file_lines(file: InputFile, how: LineReading, problems: Problems, say: Say) 
 
 def _pieces(descriptor: int, waiting: Callable[[], AbstractContextManager[None]]) -> Iterator[bytes]:
     """What has arrived: at least something, at most a batch."""
-    ended = False
+    ended, first = False, True
     while not ended:
         with waiting():
             data = os.read(descriptor, BATCH_BYTES)
         if not data:
             return
+        if first:
+            _refuse_packed(data)
+            first = False
         parts, size, until = [data], len(data), time.monotonic() + _LINGER
         while not ended and size < BATCH_BYTES and (left := until - time.monotonic()) > 0:
             if not select.select([descriptor], [], [], left)[0]:
@@ -99,6 +110,14 @@ def _pieces(descriptor: int, waiting: Callable[[], AbstractContextManager[None]]
             parts.append(data)
             size += len(data)
         yield b"".join(parts)
+
+
+def _refuse_packed(data: bytes) -> None:
+    for begin, (kind, program) in _PACKED.items():
+        if data.startswith(begin):
+            raise InputError(
+                f"stdin: is {kind}, and lines are read from it. Unpack it first: {program} FILE | neardup …"
+            )
 
 
 def _batches(found: Iterable[_Block], read: "_Reader") -> Iterator[list[Line]]:
@@ -170,7 +189,7 @@ class _JsonReader(_Reader):
         shape: list[Any] = [("text", str | None)]
         names = {"text": fields.text or "text"}
         if fields.id is not None and fields.id != fields.text:
-            shape.append(("id", str | int | float))
+            shape.append(("id", str | int | float) if self.how.id_field else ("id", str | int | float | None, None))
             names["id"] = fields.id
         if fields.url is not None and fields.url not in names.values():
             shape.append(("url", Any, None))
@@ -202,10 +221,8 @@ class _JsonReader(_Reader):
 
     def _document(self, row: Any) -> Document:
         text: str | None = row.text
-        if self.fields.id is not None:
-            id = str(row.text if self.fields.id == self.fields.text else row.id)
-        else:
-            id = named_by((text or "").encode())
+        given = text if self.fields.id and self.fields.id == self.fields.text else getattr(row, "id", None)
+        id = named_by((text or "").encode("utf-8", "surrogatepass")) if given is None else str(given)
         url = getattr(row, "url", None)
         if self.fields.url is not None and self.fields.url == self.fields.id:
             url = row.id
@@ -243,12 +260,26 @@ def _fields(file: InputFile, first: dict[str, Any], how: LineReading, say: Say) 
     fields, sentences = choose(sample, text=how.text_field, id=how.id_field, url=how.url_field)
     for sentence in sentences:
         say(by_content(sentence))
+    if how.html is None and not fields.html and looks_like_html(first.get(fields.text or "text")):
+        say(LOOKS_LIKE_HTML.format(file.name))
     return fields if how.html is None else replace(fields, html=how.html)
 
 
 def by_content(sentence: str) -> str:
     """What is said of documents without an id: here a number would be another document's in the next run."""
     return sentence.replace("ids by row, as there is no id column", "no ids, so a text's SHA-256 is its id")
+
+
+LOOKS_LIKE_HTML = (
+    "{}: the first text looks like a page, and its tags are taken for words. If they are pages, give --html."
+)
+
+
+def looks_like_html(text: object) -> bool:
+    """Whether it begins as a page does."""
+    if isinstance(text, bytes):
+        text = text[:200].decode("utf-8", "replace")
+    return isinstance(text, str) and text[:200].lstrip("\ufeff \t\r\n").lower().startswith(("<!doctype html", "<html"))
 
 
 def named_by(text: bytes) -> str:
