@@ -86,6 +86,10 @@ def open(path: Path, *, read_only: bool) -> "RocksStore":
     if not exists(path):
         if (path / "CURRENT").exists():
             raise StoreError(f"{path}: {_SETTINGS} is missing, so nobody knows how this index was made.")
+        if path.is_file():
+            raise StoreError(f"{path}: is a file, and no index.")
+        if (path / "run.json").exists():
+            raise StoreError(f"{path}: is a run, and no index. Make one of it: neardup index create INDEX --run {path}")
         raise StoreError(f"{path}: there is no index. Make one with: neardup index create {path}")
     return RocksStore(path, read_only=read_only)
 
@@ -193,7 +197,7 @@ class RocksStore(Store):
         if "While lock file" in told or "lock hold by" in told:
             return StoreError(
                 f"{self.path}: process {self._writer()} is writing to this index, and one can at a time. Wait for it, "
-                "open it for reading (--read-only, read_only=True), or let `neardup serve` have it and ask that."
+                "ask it meanwhile (`neardup index check` and `info`, read_only=True), or let a service have it."
             )
         if "Permission denied" in told:
             return StoreError(
