@@ -12,7 +12,7 @@ import pytest
 
 from neardup import dedup, sample, sketch
 from neardup.errors import StoreError, UsageError
-from neardup.index import Document, Index, Verdict, postgres, rocks
+from neardup.index import Document, Index, Verdict, arriving, postgres, rocks
 from neardup.recipe import Recipe
 from neardup.recipes import recipe_names
 from tests.corpus import WORDS
@@ -456,3 +456,13 @@ def test_nothing_is_delivered_that_cannot_be_stored(tmp_path):
             with pytest.raises(UsageError):
                 index.check_and_add_many(documents, delivered.extend)
     assert delivered == []
+
+
+def test_hostile_pages_hold_up_nobody_for_long(tmp_path, monkeypatch):
+    """Half of each share times out, in all processes at once; the others are read."""
+    monkeypatch.setattr(arriving, "_LONGEST", 0.3)
+    monkeypatch.setattr(arriving, "_PAGES_TOGETHER", 2)
+    pages = ["<p>words of a page that is as it should be</p>", "<div>" * 16_000 + "text"] * 3
+    with Index.open(tmp_path / "seen.ndx", "stream") as index:
+        found = index.check_many([{"html": page} for page in pages])
+    assert [verdict.status for verdict in found] == ["new", "undecodable"] * 3

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,9 +147,10 @@ def _end_now(*, quiet: bool) -> None:
     """Without the work that nobody waits for. What was acknowledged is on disk, and extractors end too."""
     from neardup.text.workers import kill_all
 
-    if not quiet:
-        click.echo("Stopped. Some work took longer than --grace allows and was left.", err=True)
-    sys.stdout.flush()
+    with suppress(OSError):  # nobody may listen any more
+        if not quiet:
+            click.echo("Stopped. Some work took longer than --grace allows and was left.", err=True)
+        sys.stdout.flush()
     kill_all()
     os._exit(0)
 

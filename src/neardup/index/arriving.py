@@ -1,7 +1,7 @@
 """Documents on their way into an index: text → sketches, on all cores."""
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -55,7 +55,7 @@ class Arrivals:
     """Sketches documents by a recipe. Threads may share one."""
 
     def __init__(self, recipe: Recipe, pool: Executor, threads: int) -> None:
-        self.sketcher, self.extract = recipe.sketcher, _Pages(recipe.text, pool, threads)
+        self.sketcher, self.extract = recipe.sketcher, _Pages(recipe.text, threads)
         self.pool, self.threads = pool, threads
 
     def __call__(self, documents: Any) -> Arrived:
@@ -85,6 +85,10 @@ class Arrivals:
         kept = [None if r is None else as_kept(str(r), html=bool(h)) for r, h in zip(references, html, strict=True)]
         return Arrived(rows, text, kept)
 
+    def close(self) -> None:
+        """Let go of the threads for pages."""
+        self.extract.close()
+
     def _in_parts(self, sketch: Callable[[TextBatch], Sketches], text: TextBatch) -> list[Sketches]:
         n, total = len(text.offsets) - 1, int(text.offsets[-1] - text.offsets[0])
         if self.threads == 1 or n < 2 or total < _WORTH_THREADS:
@@ -97,15 +101,19 @@ class Arrivals:
 class _Pages(PageExtractor):
     """Pages in processes of their own, a share of them in each: one that kills the parser does not kill us."""
 
-    def __init__(self, settings: TextSettings, pool: Executor, threads: int) -> None:
+    def __init__(self, settings: TextSettings, threads: int) -> None:
         super().__init__(settings, workers=threads, seconds=_LONGEST)
-        self._pool = pool
+        self._pool = ThreadPoolExecutor(threads, "neardup-pages")
 
     def __call__(self, pages: Pages) -> list[Read | None]:
         """In their order."""
         share = max(_PAGES_TOGETHER, -(-len(pages) // self.workers))
         shares = [pages[start : start + share] for start in range(0, len(pages), share)]
         return [read for some in self._pool.map(super().__call__, shares) for read in some]
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        self._pool.shutdown(wait=False)
 
 
 def _part(text: TextBatch, start: int, stop: int) -> TextBatch:

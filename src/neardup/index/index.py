@@ -228,7 +228,7 @@ class Index:
                     ahead = 1  # what it was similar to has been replaced meanwhile: once more from here, few at a time
                     break
                 id = rows.ids[i]
-                added = match is None and (compared[i] or (there[i] < 0 and id not in kept))
+                added = match is None and (compared[i] or (bool(there[i] < 0) and id not in kept))
                 verdicts.append(_verdict(rows, i, match, added=added))
                 if added:
                     if there[i] >= 0:
@@ -424,6 +424,7 @@ class Index:
     def close(self) -> None:
         """Let go of it. What was added is on disk already."""
         self._pool.shutdown()
+        self._arrive.close()
         self.store.close()
 
     def __enter__(self) -> "Index":

@@ -58,7 +58,8 @@ class PageExtractor:
             read: list[Read | None] = pickle.load(worker.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
             _stop(worker)
-            return [None] if len(pages) == 1 else [one for page in pages for one in self([page])]
+            alone = PageExtractor.__call__  # and not what another class makes of a call
+            return [None] if len(pages) == 1 else [one for page in pages for one in alone(self, [page])]
         self._idle.put(worker)
         return read
 
