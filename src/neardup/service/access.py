@@ -46,9 +46,9 @@ class Access:
         # Both are compared, whatever the first one says, so that the time tells nothing.
         reads, writes = (known is not None and compare_digest(digest, known) for known in (self._read, self._write))
         if scheme.lower() != b"bearer" or not (reads or writes):
-            raise Problem(
-                "no-token", "", **{"www-authenticate": _ASK if not given else _ASK + ', error="invalid_token"'}
-            )
+            ask = _ASK + ', error="invalid_token"' if given else _ASK
+            sent = "The one that was sent is not of this service." if given else ""
+            raise Problem("no-token", sent, **{"www-authenticate": ask})
         if level == "write" and not writes:
             raise Problem("forbidden", "This token may read; writing needs the write token.")
 

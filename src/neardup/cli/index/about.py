@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,8 +51,19 @@ def _facts(index: "Index", path: str) -> dict[str, Any]:
         if found["judged_by"] == "estimate" and not math.isnan(error):
             found["error_at_threshold"] = error
         if recipe.filter is not None:
-            found["found_at_threshold"] = recipe.filter.probability(recipe.verify.threshold)
+            similar = [recipe.verify.threshold + more for more in (0.0, 0.05, 0.1)]
+            found["found_at"] = {f"{r:g}": _found(recipe, r, found["judged_by"]) for r in similar if r < 1.0}
     return found
+
+
+def _found(recipe: "Recipe", resemblance: float, judged_by: str) -> float:
+    """How likely a pair of this resemblance is a candidate and, where that is estimated, taken for similar enough."""
+    assert recipe.filter is not None
+    looked_at = recipe.filter.probability(resemblance)
+    error = recipe.sketcher.error(resemblance)
+    if judged_by != "estimate" or math.isnan(error) or not error:
+        return looked_at
+    return looked_at * NormalDist(resemblance, error).cdf(2 * resemblance - recipe.verify.threshold)
 
 
 def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
@@ -69,10 +81,9 @@ def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
     table.add_row("documents", f"{facts['documents']:,}")
     table.add_row("recipe", named(recipe).removeprefix("recipe "))
     table.add_row("judged by", judged_by(recipe, keep))
-    if "found_at_threshold" in facts:
-        table.add_row(
-            "looked at", f"{facts['found_at_threshold']:.1%} of the pairs at the threshold; of more similar ones, more"
-        )
+    if "found_at" in facts:
+        shares = ", ".join(f"{share:.1%} at {resemblance}" for resemblance, share in facts["found_at"].items())
+        table.add_row("finds", f"of pairs with this resemblance: {shares}")
     table.add_row("kept", _KEPT[keep])
     size = in_bytes(facts["bytes"])
     if facts["bytes_per_document"] is not None:
