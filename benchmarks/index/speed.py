@@ -52,10 +52,13 @@ class Sketching:
 
     def __init__(self, index: Index) -> None:
         self.seconds = 0.0
-        self._arrive: Callable[[Any], Any] = index._arrive
-        index._arrive = self._timed  # type: ignore[assignment]
+        self._arrive = index._arrive
+        index._arrive = self  # type: ignore[assignment]
 
-    def _timed(self, documents: Any) -> Any:
+    def close(self) -> None:
+        self._arrive.close()
+
+    def __call__(self, documents: Any) -> Any:
         begin = time.perf_counter()
         try:
             return self._arrive(documents)

@@ -1,5 +1,6 @@
 """A service in a process of its own, as a user runs it; and texts that are like nothing else."""
 
+import asyncio
 import itertools
 import json
 import os
@@ -8,13 +9,16 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
+
+T = TypeVar("T")
 
 READ, WRITE = "read-token-of-the-tests", "write-token-of-the-tests"
 
@@ -131,3 +135,9 @@ def problem(answer: httpx.Response, status: int, kind: str) -> dict[str, Any]:
     assert found["instance"] == answer.headers["x-request-id"]
     assert "Traceback" not in answer.text
     return found
+
+
+def in_a_loop(work: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns. In a thread: the browser's tests have a loop in theirs that runs all the time."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

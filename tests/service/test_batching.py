@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from neardup.errors import MissingExtra, StoreError, UsageError
 from neardup.service import batching
 from neardup.service.batching import Batches, isolated
+from tests.service.serving import in_a_loop
 
 
 def refusing(numbers: list[int]) -> list[int]:
@@ -97,7 +98,7 @@ def test_what_gathers_during_a_call_is_one_call():
             go_on.set()
             return await asyncio.gather(first, *rest, return_exceptions=True)
 
-    found = asyncio.run(run())
+    found = in_a_loop(run())
     assert found[:2] == [2, 4]
     assert isinstance(found[2], UsageError)
     assert found[3:] == [8, 10]
@@ -118,5 +119,5 @@ def test_calls_are_bounded(monkeypatch):
             batches: Batches[int, int] = Batches(call, pool)
             return await asyncio.gather(*(batches.ask(number, size=1) for number in range(10)))
 
-    assert asyncio.run(run()) == list(range(10))
+    assert in_a_loop(run()) == list(range(10))
     assert max(sizes) == 3

@@ -1,12 +1,20 @@
 """The description is true: requests are made from it, and what comes back is held against it (schemathesis)."""
 
+import importlib
+import pkgutil
+
 import schemathesis
+import schemathesis.specs.openapi
 from hypothesis import HealthCheck, Phase, settings
 
 from neardup.service import openapi
 from neardup.service.problems import KINDS
 from neardup.service.routes import ROUTES
 from neardup.service.settings import Settings
+
+# Its checks are imported when they are first needed, deep in the stack, where Python 3.11 cannot compile them.
+for module in pkgutil.iter_modules(schemathesis.specs.openapi.__path__, "schemathesis.specs.openapi."):
+    importlib.import_module(module.name)
 
 DESCRIPTION = openapi.description(Settings())
 schema = schemathesis.openapi.from_dict(DESCRIPTION)

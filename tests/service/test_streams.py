@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from neardup.service.http import Gone
 from neardup.service.streams import Arriving
-from tests.service.serving import answer_on, fresh, name, serving
+from tests.service.serving import answer_on, fresh, in_a_loop, name, serving
 
 NDJSON = "application/x-ndjson"
 
@@ -262,7 +262,7 @@ def test_lines_do_not_depend_on_how_they_arrive(lines, ended, cuts, gone):
     expected = whole.split(b"\n")
     if whole.endswith(b"\n") or not whole or gone:
         expected.pop()
-    found = asyncio.run(taken())
+    found = in_a_loop(taken())
     assert [None if line is None or len(line) > 8 else line for line in found] == [
         None if len(line) > 8 else line for line in expected
     ]
