@@ -460,7 +460,7 @@ def test_nothing_is_delivered_that_cannot_be_stored(tmp_path):
 
 def test_hostile_pages_hold_up_nobody_for_long(tmp_path, monkeypatch):
     """Half of each share times out, in all processes at once; the others are read."""
-    monkeypatch.setattr(arriving, "_LONGEST", 0.3)
+    monkeypatch.setattr(arriving, "_LONGEST", 1.0)
     monkeypatch.setattr(arriving, "_PAGES_TOGETHER", 2)
     pages = ["<p>words of a page that is as it should be</p>", "<div>" * 16_000 + "text"] * 3
     with Index.open(tmp_path / "seen.ndx", "stream") as index:

@@ -51,6 +51,10 @@ class PageExtractor:
         try:
             assert worker.stdin
             assert worker.stdout
+            if self.seconds is not None:  # its start is not the pages' fault
+                pickle.dump(([], extract, links), worker.stdin, pickle.HIGHEST_PROTOCOL)
+                worker.stdin.flush()
+                pickle.load(worker.stdout)
             pickle.dump((pages, extract, links), worker.stdin, pickle.HIGHEST_PROTOCOL)
             worker.stdin.flush()
             if self.seconds is not None and not _answers(worker.stdout.fileno(), self.seconds):
@@ -111,6 +115,7 @@ def _end(idle: "LifoQueue[_Process]") -> None:
 
 
 def _work() -> None:
+    require_extractor()
     while True:
         try:
             pages, extract, links = pickle.load(sys.stdin.buffer)
