@@ -152,7 +152,7 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
     if resumed:
         steps.say("Going on with the work of an earlier run.")
     when_compiling(lambda: steps.say("Compiling for this recipe, once on this machine: up to half a minute."))
-    engine = LocalEngine(recipe, splits, folder, steps, reading.threads or _cores())
+    engine = LocalEngine(recipe, splits, folder, steps, reading.threads or cores())
     collection, problems = engine.sketch(rules)
     compared = _compared(collection, splits, rules, problems)
     gathered = Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
@@ -207,7 +207,7 @@ def _with_fields(file: InputFile, keep: str, reading: Reading, said: list[str]) 
     return file.with_fields(chosen if reading.html is None else replace(chosen, html=reading.html))
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many cores this process may use: fewer than there are, in a container."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

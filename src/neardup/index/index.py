@@ -1,6 +1,5 @@
 """Index: a store, a recipe, and what people ask them."""
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import NeardupError, RecipeError, StoreError, TakenId, UsageError
+from neardup.gather import cores
 from neardup.index import rocks
 from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
 from neardup.index.arriving import Arrivals, Arrived
@@ -40,7 +40,7 @@ class Index:
         self.recipe, self.keep = _made_by(store)
         self._layout = Layout(self.recipe)
         self._judge = Judge(self.recipe, self._layout, store, self.keep)
-        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = cores()
         self._pool = ThreadPoolExecutor(threads, "neardup-index")
         self._arrive = Arrivals(self.recipe, self._pool, threads)
 

@@ -71,6 +71,8 @@ def create(path: Path, settings: dict[str, Any]) -> "RocksStore":
         draft.chmod(0o755)
         (draft / _SETTINGS).write_text(json.dumps({"format": FORMAT, **settings}, indent=2))
         RocksStore(draft, read_only=False, new=True).close()
+        for written in (draft / _SETTINGS, draft):
+            _sync(written)
         draft.replace(path)
         _sync(path.parent)
     except OSError as error:
@@ -637,8 +639,9 @@ def _named(id: str) -> bytes:
     return blake2b(id.encode("utf-8", "surrogatepass"), digest_size=12).digest()
 
 
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    """A file, or the names in a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
