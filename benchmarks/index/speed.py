@@ -4,9 +4,10 @@
     --store postgresql://…                an index on a server; one process fills a quarter of it, then --writers 1 4
                                           go on side by side
 
-An index of recipe `stream` is filled by `check_and_add_many` in batches of 1,000, each of which is on disk when the
-call returns; 10 % of the documents are copies (see corpus). Times are of the calls alone; what it takes to make the
-documents is left out. At each size
+An index of recipe `stream` is filled in batches of 1,000, each of which is on disk when its verdicts are given out;
+10 % of the documents are copies (see corpus). Twenty batches go in by `check_and_add_many`, a call each; the next
+twenty by one `check_and_add_batches`, which sketches a batch while it stores the one before; and so on in turn. Times
+are of the calls alone; what it takes to make the documents is left out. At each size
 
     1. the process that fills is killed with SIGKILL, and the folder is copied;
     2. another process opens the copy, looks whether all that was acknowledged is in it, and asks: batches, single
@@ -26,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ from benchmarks.index.corpus import OUTSIDE, Answers, Batch, Corpus, id_of
 from neardup import Index, Verdict
 
 BATCH = 1_000
+TURN = 20
+"""Batches that are made, then offered one way or the other."""
 CHECKED = 50
 """Batches of checks, or as many as the index was filled with."""
 SINGLE = 2_000
@@ -72,40 +75,70 @@ def fill(store: str, first: int, size: int, settled: int = OUTSIDE, step: int = 
     before = processes.reset_peak()
     index = Index.open(store, "stream")
     index.check_many(corpus.batch(OUTSIDE, BATCH).documents)  # the kernels are compiled or loaded
-    sketching, answers = Sketching(index), Answers(corpus)
+    answers = Answers(corpus)
     batches = range(first + start * BATCH, size, step * BATCH)
-    spent = np.zeros(len(batches))
+    turns = [batches[at : at + TURN] for at in range(0, len(batches), TURN)]
+    ways = {"many": _by_calls, "batches": _by_batches}
+    spent: dict[str, list[tuple[int, float]]] = {way: [] for way in ways}
+    slowest = np.zeros(len(turns))
     making = 0.0
     print("ready", flush=True)
     sys.stdin.readline()
     cpu, began = time.process_time(), time.perf_counter()
-    for at, begin in enumerate(batches):
+    for at, turn in enumerate(turns):
+        way = list(ways)[at % 2]
         thread = time.thread_time()
-        batch = corpus.batch(begin, min(BATCH, size - begin))
+        made = [corpus.batch(begin, min(BATCH, size - begin)) for begin in turn]
         making += time.thread_time() - thread
         clock = time.perf_counter()
-        verdicts = index.check_and_add_many(batch.documents)
-        spent[at] = time.perf_counter() - clock
+        verdicts, slowest[at] = ways[way](index, made)
+        spent[way].append((sum(len(batch.documents) for batch in made), time.perf_counter() - clock))
         thread = time.thread_time()
-        answers.take(batch, _matches(verdicts))
+        for batch, told in zip(made, verdicts, strict=True):
+            answers.take(batch, _matches(told))
         making += time.thread_time() - thread
     cpu, wall = time.process_time() - cpu - making, time.perf_counter() - began
-    tail = max(1, len(spent) // 10)
     offered = answers.documents
     return {
         "documents": len(index),
         "offered": offered,
-        "check_and_add/s, last tenth": tail * BATCH / spent[-tail:].sum(),
-        "check_and_add/s": offered / spent.sum(),
-        "slowest batch of the last tenth, s": spent[-tail:].max(),
-        "slowest batch, s": spent.max(),
-        "sketching, share of time": sketching.seconds / spent.sum(),
+        **{f"{_CALLED[way]}/s, last tenth": _rate(spent[way], 10) for way in ways},
+        **{f"{_CALLED[way]}/s": _rate(spent[way], 1) for way in ways},
+        "slowest batch of the last tenth, s": slowest[-max(1, len(slowest) // 10) :].max(),
+        "slowest batch, s": slowest.max(),
         "CPU, µs/document": cpu / offered * 1e6,
         "peak memory filling, MB": processes.peak() / 1e6,
         "memory before opening, MB": before / 1e6,
         "seconds": wall,
         "filling": answers.told(),
     }
+
+
+_CALLED = {"many": "check_and_add_many", "batches": "check_and_add_batches"}
+
+
+def _by_calls(index: Index, batches: list[Batch]) -> tuple[list[list[Verdict]], float]:
+    """The verdicts, and the time of the slowest batch."""
+    return _timed(index.check_and_add_many(batch.documents) for batch in batches)
+
+
+def _by_batches(index: Index, batches: list[Batch]) -> tuple[list[list[Verdict]], float]:
+    return _timed(index.check_and_add_batches(batch.documents for batch in batches))
+
+
+def _timed(verdicts: Iterable[list[Verdict]]) -> tuple[list[list[Verdict]], float]:
+    found, slowest, clock = [], 0.0, time.perf_counter()
+    for told in verdicts:
+        found.append(told)
+        slowest, clock = max(slowest, time.perf_counter() - clock), time.perf_counter()
+    return found, slowest
+
+
+def _rate(spent: list[tuple[int, float]], part: int) -> float | None:
+    """Documents a second, in the last 1/part."""
+    last = spent[-max(1, len(spent) // part) :]
+    seconds = sum(time for _, time in last)
+    return sum(documents for documents, _ in last) / seconds if seconds else None
 
 
 def ask(store: str, size: int, documents: int, settled: int = OUTSIDE) -> dict[str, Any]:
@@ -279,8 +312,9 @@ def shared(address: str, sizes: list[int], writers: list[int]) -> list[dict[str,
 def _together(parts: list[dict[str, Any]], wall: float) -> dict[str, Any]:
     """Of writers that ran at the same time: rates and answers add up, the slowest is the slowest."""
     row = dict(parts[0])
-    for name in ("check_and_add/s, last tenth", "check_and_add/s", "offered"):
-        row[name] = sum(part[name] for part in parts)
+    rates = [f"{called}/s{part}" for called in _CALLED.values() for part in (", last tenth", "")]
+    for name in (*rates, "offered"):
+        row[name] = sum(part[name] or 0 for part in parts)
     for name in ("slowest batch of the last tenth, s", "slowest batch, s", "peak memory filling, MB", "documents"):
         row[name] = max(part[name] for part in parts)
     row["seconds"] = wall
@@ -315,11 +349,12 @@ def _schema(address: str, name: str) -> Any:
 
 COLUMNS = {
     "documents": "{:,}",
-    "check_and_add/s, last tenth": "{:,.0f}",
-    "check_and_add/s": "{:,.0f}",
+    "check_and_add_many/s, last tenth": "{:,.0f}",
+    "check_and_add_many/s": "{:,.0f}",
+    "check_and_add_batches/s, last tenth": "{:,.0f}",
+    "check_and_add_batches/s": "{:,.0f}",
     "slowest batch of the last tenth, s": "{:.3f}",
     "slowest batch, s": "{:.3f}",
-    "sketching, share of time": "{:.0%}",
     "CPU, µs/document": "{:.1f}",
     "check/s": "{:,.0f}",
     "check/s, compacted": "{:,.0f}",

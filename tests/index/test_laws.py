@@ -285,6 +285,38 @@ def test_the_size_of_batches_does_not_matter(name, keep, new_place):
     assert [[v.status for v in verdicts] for verdicts in answers[1:]] == [[v.status for v in answers[0]]] * 2
 
 
+@pytest.mark.parametrize(("name", "keep"), [("stream", "sketch"), ("default", "text"), ("combined", "sketch")])
+def test_batches_one_after_the_other_are_calls_one_after_the_other(name, keep, new_place):
+    documents = stream_of("text")[:150]
+    batches = [list(b) for b in in_batches(random.Random(5), documents)]
+    batches.insert(1, [])
+    with Index.open(new_place(), name, keep=keep) as one, Index.open(new_place(), name, keep=keep) as other:
+        assert [one.check_and_add_many(b) for b in batches] == list(other.check_and_add_batches(iter(batches)))
+        assert state(one, documents) == state(other, documents)
+
+
+def test_batches_are_stored_up_to_the_one_that_was_answered_last(new_place):
+    documents = [Document(f"n-{i}", " ".join(random.Random(i).choices(WORDS, k=30))) for i in range(9)]
+    place = new_place()
+    with Index.open(place, "stream") as index:
+        answers = index.check_and_add_batches([documents[:2], documents[2:4], documents[4:]])
+        assert [v.id for v in next(answers)] == ["n-0", "n-1"]
+        assert len(index) == 2
+        answers.close()
+        assert len(index) == 2
+
+        def failing() -> Iterator[list[Document]]:
+            yield documents[2:4]
+            raise OSError("no more")
+
+        with pytest.raises(OSError, match="no more"):
+            list(index.check_and_add_batches(failing()))
+        with pytest.raises(UsageError, match="has text and html"):
+            list(index.check_and_add_batches([documents[4:6], [Document("x", "a", html="b")], documents[6:]]))
+    with Index.open(place) as index:
+        assert index.contains_many([d.id for d in documents]) == [True] * 6 + [False] * 3
+
+
 def state(index: Index, asked: Sequence[Document]) -> tuple:
     """All that can be asked."""
     ids = [d.id for d in asked]
