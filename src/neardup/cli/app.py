@@ -1,5 +1,7 @@
 """The command group, and what happens to errors."""
 
+import errno
+import os
 import sys
 from importlib import import_module
 from io import StringIO
@@ -8,7 +10,9 @@ from typing import Any
 import click
 
 from neardup._version import __version__
-from neardup.errors import NeardupError
+from neardup.errors import NeardupError, OutputError
+
+_CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _COMMANDS = {
     "dedup": "Remove near-duplicates from a collection, with the evidence.",
@@ -91,3 +95,11 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in _CANNOT_BE_WRITTEN or error.filename is not None:
+            raise
+        click.echo(
+            f"neardup: the output cannot be written ({error.strerror}). Nothing of it can be relied on.", err=True
+        )
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in the buffer would be written once more at the end
+        sys.exit(OutputError.exit_code)
