@@ -316,11 +316,14 @@ class Lmdb(Engine):
 
     def __init__(self, folder: Path) -> None:
         """Open, or make."""
-        import lmdb
-
         folder.mkdir(exist_ok=True)
         self.folder = folder
-        self.env = lmdb.open(str(folder), map_size=64 << 30, max_dbs=3, writemap=self.writemap, readahead=False)
+        self._open()
+
+    def _open(self) -> None:
+        import lmdb
+
+        self.env = lmdb.open(str(self.folder), map_size=64 << 30, max_dbs=3, writemap=self.writemap, readahead=False)
         lists: dict[str, Any] = {"integerkey": True, "dupsort": True, "dupfixed": True, "integerdup": True}
         self.lists_db = self.env.open_db(b"keys", **lists)
         self.records_db = self.env.open_db(b"records", integerkey=True)
@@ -377,7 +380,7 @@ class Lmdb(Engine):
         self.env.close()
         shutil.rmtree(self.folder)
         copy.rename(self.folder)
-        self.__init__(self.folder)  # type: ignore[misc]
+        self._open()
 
     def close(self) -> None:
         """Close the map."""

@@ -39,7 +39,8 @@ class Datasketch:
         begin = time.perf_counter()
         words = WORD.findall(text.casefold())
         made = self.template.copy()
-        made.update_batch([" ".join(each).encode() for each in zip(*(words[at:] for at in range(SHINGLE)))])  # noqa: B905
+        shingles = zip(*(words[at:] for at in range(SHINGLE)), strict=False)
+        made.update_batch([" ".join(shingle).encode() for shingle in shingles])
         self.sketching += time.perf_counter() - begin
         return made
 

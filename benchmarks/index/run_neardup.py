@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.index import racing
 from benchmarks.index.speed import Sketching
-from neardup import Index, __version__
+from neardup import Index, Verdict, __version__
+from neardup.index.arriving import Arrived
 
 
 class Neardup:
@@ -16,25 +18,22 @@ class Neardup:
 
     def __init__(self, folder: str, *, single: bool) -> None:
         self.index = Index.open(folder, "stream")
-        self._spent = Sketching(self.index)
+        self._sketch = Sketching(self.index)
         self.single = single
 
     @property
     def sketching(self) -> float:
-        return self._spent.seconds
+        return self._sketch.seconds
 
     def check_and_add(self, documents: list[dict[str, str]]) -> list[str | None]:
-        if self.single:
-            verdicts = [self.index.check_and_add(**document) for document in documents]
-        else:
-            verdicts = self.index.check_and_add_many(documents)
-        return [None if verdict.match is None else verdict.match.id for verdict in verdicts]
+        return self._asked(self.index.check_and_add_many, documents)
 
     def check(self, documents: list[dict[str, str]]) -> list[str | None]:
-        if self.single:
-            verdicts = [self.index.check(document["text"]) for document in documents]
-        else:
-            verdicts = self.index.check_many(documents)
+        return self._asked(self.index.check_many, documents)
+
+    def _asked(self, ask: Callable[[Arrived], list[Verdict]], documents: list[dict[str, str]]) -> list[str | None]:
+        batches = [[document] for document in documents] if self.single else [documents]
+        verdicts = [verdict for batch in batches for verdict in ask(self._sketch(batch))]
         return [None if verdict.match is None else verdict.match.id for verdict in verdicts]
 
     def remove(self, ids: list[str]) -> None:

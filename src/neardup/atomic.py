@@ -32,6 +32,15 @@ def appearing(target: Path) -> Iterator[Path]:
         raise
 
 
+def sync(path: Path) -> None:
+    """A file, or the names in a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def check_writable(folder: Path) -> None:
     """Find out before the work, and not after it, that nothing can be written here."""
     probe = folder / ".neardup-probe"

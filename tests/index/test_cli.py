@@ -15,12 +15,14 @@ import sys
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
 import neardup
 from neardup import sample
 from neardup.cli import main
+from neardup.cli.index.place import take_back
 from neardup.index import Index
 
 ROOT = Path(__file__).parents[2]
@@ -58,10 +60,13 @@ def here(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
 
     def run(*arguments: object, stdin: str = "", group: tuple[str, ...] = ("index",)) -> Done:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
         capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([*group, *map(str, arguments)])
+        with TemporaryFile("w+") as typed:
+            typed.write(stdin)
+            typed.seek(0)
+            monkeypatch.setattr(sys, "stdin", typed)
+            with pytest.raises(SystemExit) as ended:
+                main([*group, *map(str, arguments)])
         told = capfd.readouterr()
         assert isinstance(ended.value.code, int)
         return Done(ended.value.code, told.out, told.err)
@@ -158,8 +163,8 @@ def test_when_nobody_listens_it_ends_quietly_and_remembers_nothing_of_the_batch(
     assert process.returncode == 128 + signal.SIGPIPE
     assert "Error" not in told
     assert "passed on" not in told
-    with Index.open(seen, create=False) as index:
-        assert len(index) == 0
+    assert told.count("\n") == 2, "that an index is made, and which fields are guessed"
+    assert not seen.exists()
 
 
 def test_a_line_is_answered_before_the_next_one_is_there(seen):
@@ -204,14 +209,16 @@ def test_half_a_line_at_the_end_of_a_file_stays_alone(seen, tmp_path):
 
 
 def test_a_full_disk_is_told_and_nothing_is_remembered(seen):
+    with Index.open(seen) as index:
+        index.add("known", text(99))
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [*COMMAND, "filter", seen], input=distinct(3), stdout=full, stderr=subprocess.PIPE, timeout=120
         )
     assert done.returncode == 1
-    assert b"standard output: the disk is full" in done.stderr
+    assert b"standard output: cannot be written (No space left on device)" in done.stderr
     with Index.open(seen, create=False) as index:
-        assert len(index) == 0
+        assert len(index) == 1
 
 
 # What filter passes on.
@@ -276,6 +283,180 @@ def test_lines_that_are_no_documents(seen, tmp_path, here):
     assert "4 that cannot be read, passed on" in passed.err
     too_long = here("filter", seen, given, "--on-error", "pass", "--max-document-bytes", "20")
     assert (too_long.code, too_long.out) == (0, "".join(broken))
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_what_is_passed_on_untouched_is_so_to_the_last_byte(seen, tmp_path, here, end):
+    first = "\ufeff" + line("a", text(1)) + "\n \t\r\n" + line("b", text(2)).strip() + end
+    second = "\ufeffno JSON \x00 \r\n" + line("copy", text(1)) + "\n\n" + "{half" + end
+    paths = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    for path, content in zip(paths, (first, second), strict=True):
+        path.write_bytes(content.encode())
+    done = here("filter", seen, *paths, "--on-error", "pass")
+    assert "3 documents: 2 passed on, 0 near-duplicates, 1 identical, 2 that cannot be read, passed on" in done.err
+    glue = "" if end else "\n"  # else the last line of a file and the first of the next one would be one
+    assert done.out.encode() == (first + glue + second.replace(line("copy", text(1)), "")).encode()
+    assert here("filter", tmp_path / "other.ndx", "-q", "--on-error", "pass", stdin=second).out == second
+    skipping = here("filter", tmp_path / "third.ndx", *paths, "--on-error", "skip", "-q")
+    assert skipping.out == line("a", text(1)) + line("b", text(2))
+
+
+def test_what_is_no_json_is_called_so(seen, tmp_path, here):
+    garbage = tmp_path / "garbage.jsonl"
+    garbage.write_bytes(random.Random(1).randbytes(3000) + b"\nwords\n")
+    here("create", seen, "-q")
+    for command in ("add", "check", "filter"):
+        stopped = here(command, seen, garbage)
+        assert stopped.code == 1
+        assert "garbage.jsonl:1: not UTF-8: byte 0x" in stopped.err
+        skipped = here(command, seen, garbage, "--on-error", "skip")
+        assert skipped.code == 0
+        assert "that cannot be read, left out" in skipped.err
+        assert "empty" not in stopped.err + skipped.err
+    garbage.write_text("words\n")
+    for command in ("add", "check", "filter"):
+        assert "garbage.jsonl:1: not JSON: " in here(command, seen, garbage).err
+        assert "stdin:1: not JSON: " in here(command, seen, stdin="words").err
+    assert "none of its first lines is a JSON object" in here("check", seen, garbage).err
+    garbage.write_bytes(line("a", text(1)).encode("utf-16"))
+    for command in ("add", "check", "filter"):
+        assert "iconv -f UTF-16 -t UTF-8" in here(command, seen, garbage).err
+
+
+def test_a_field_that_is_named_and_not_there_is_an_error(seen, tmp_path, here):
+    given = tmp_path / "given.jsonl"
+    given.write_text(line("a", text(1), url="http://h/a", more={}))
+    here("create", seen, "-q")
+    for command, *files in (("add", given), ("check", given), ("filter", given), ("add",), ("check",), ("filter",)):
+        for field, wrong in (("text", "txet"), ("id", "ident"), ("url", "ulr")):
+            done = here(command, seen, *files, f"--{field}-field", wrong, stdin=given.read_text())
+            assert (done.code, done.out) in ((1, ""), (2, "")), (command, files, field)
+            assert repr(wrong) in done.err
+            assert all(repr(name) in done.err for name in ("id", "text", "url")), done.err
+            if field == "url":
+                assert "there is no column 'ulr' (--url-field). Did you mean 'url'?" in done.err
+        lines = here(command, seen, *files, "--url-field", "url", "--format", "lines", stdin=given.read_text())
+        assert lines.code == 2, (command, files)
+        assert "'url'" in lines.err
+    given.write_text(json.dumps({"id": "a", "text": text(1), "link": None}) + "\n")
+    assert here("filter", seen, given, "--url-field", "link").code == 0, "it is there, and says nothing"
+    assert here("filter", seen, given, "--url-field", "none").code == 0
+
+
+def test_lines_of_pages(seen, here):
+    page = f"<html><title>Of roses</title><p>{text(1)}</html>\n"
+    assert here("filter", seen, "--format", "lines", "--html", "-q", stdin=page).out == page
+    told = here("check", seen, "-q", stdin=json.dumps({"text": text(1)}) + "\n").out
+    assert json.loads(told)["match"]["similarity"] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("given", "code"), [("no JSON\n", 1), ("", 0), ('{"id": "a"}\n', 1)], ids=["garbage", "nothing", "no text"]
+)
+def test_a_new_index_that_got_nothing_does_not_stay(seen, tmp_path, here, given, code):
+    done = here("filter", seen, stdin=given)
+    assert done.code == code
+    assert f"{seen}: no document came to be remembered, so there is no index again." in done.err
+    assert list(tmp_path.iterdir()) == []
+    assert here("filter", seen, tmp_path / "nowhere.jsonl", "-q").code == 1
+    assert list(tmp_path.iterdir()) == []
+    here("create", seen, "-q")
+    assert here("filter", seen, stdin=given).code == code
+    assert seen.exists(), "somebody else made it"
+
+
+def test_an_index_that_another_process_takes_over_is_not_taken_back(seen, tmp_path):
+    another = (
+        "import sys, time; from neardup.index import Index; index = Index.open(sys.argv[1]); index.add('a', 'b c d');"
+        "print(flush=True); sys.stdin.read()"
+    )
+    overtaking: list[subprocess.Popen[bytes]] = []
+
+    class Overtaken(Index):
+        def close(self) -> None:
+            super().close()
+            if not overtaking:
+                overtaking.append(subprocess.Popen([sys.executable, "-c", another, seen], stdin=-1, stdout=-1))
+                assert overtaking[0].stdout
+                assert overtaking[0].stdout.readline() == b"\n"
+
+    with Overtaken.open(seen) as index:
+        assert not take_back(str(seen), index)
+    overtaking[0].communicate(timeout=60)
+    with Index.open(seen, create=False) as index:
+        assert "a" in index
+
+
+def test_folders_are_not_made_for_an_index(tmp_path, here):
+    path = tmp_path / "dta" / "crawl" / "seen.ndx"
+    run = ("serve", path, "--port", "0")
+    for command, stdin in ((("index", "create", path), ""), (("index", "filter", path), line("a", text(1))), (run, "")):
+        done = here(stdin=stdin, group=tuple(map(str, command)))
+        assert done.code == 1
+        assert f"{path}: there is no folder {tmp_path / 'dta'}. Make it first, or mend the path." in done.err
+    assert "there is no index" in here("add", path, stdin=line("a", text(1))).err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_is_one_document(seen, tmp_path, here):
+    given, more, other = (tmp_path / name for name in ("given.jsonl", "more.jsonl", "other.jsonl"))
+    given.write_text(line("a", text(1)))
+    more.write_text(line("b", text(2)))
+    other.write_text(line("a", text(3)))
+    out = tmp_path / "out.parquet"
+    here("create", seen, "-q")
+    told = [
+        here("add", seen, given),
+        here("add", seen, given),
+        here("add", seen, more, other),
+        here("remove", seen, "b"),
+        here("check", seen, given),
+        here("filter", seen, given, "--dry-run"),
+        here("info", seen),
+        here("export", seen, "-o", out),
+        here(given, group=("pairs",)),
+    ]
+    with Index.open(seen) as index:
+        told.append(Done(0, repr(index), ""))
+    told.append(here("remove", seen, "a"))
+    for done in told:
+        assert "1 document" in done.out + done.err or "documents  1\n" in done.out, (done.out, done.err)
+        assert not re.search(r"\b1 documents|\b1 pairs|1 document are|1 have", done.out + done.err), (
+            done.out,
+            done.err,
+        )
+
+
+def test_a_document_without_words_is_told(seen, here):
+    here("create", seen, "-q")
+    first = here("add", seen, stdin=line("a", "…") + line("b", text(1)))
+    alone = "1 has no words, and nothing is found similar to it"
+    assert f"2 documents added, 0 were there already; {alone}; {seen} has 2 documents" in first.err
+    updated = here("add", seen, "--update", stdin=line("a", "?") + line("b", "!"))
+    together = "2 have no words, and nothing is found similar to them"
+    assert f"0 documents added, 2 replaced; {together}; {seen} has 2 documents" in updated.err
+
+
+@pytest.mark.parametrize("command", ["check", "add"])
+def test_nothing_moves_while_somebody_types(seen, here, command):
+    here("create", seen, "-q")
+    ours, theirs = os.openpty()
+    with started(command, seen, stdin=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        told = _until(ours, b"Ctrl-D ends it.")
+        os.write(ours, line("a", text(1)).encode() + b"\x04")
+        told += _until(ours, b"/s")
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"\x1b" not in re.sub(rb"\x1b\[\d*m", b"", told), "but for the colours it is plain lines"
+
+
+def _until(descriptor: int, words: bytes) -> bytes:
+    told = b""
+    while words not in told:
+        assert select.select([descriptor], [], [], 60)[0], told
+        told += os.read(descriptor, 1 << 16)
+    return told
 
 
 def test_without_an_id_the_content_is_the_name(seen, tmp_path, here):
@@ -379,7 +560,8 @@ def test_every_format_goes_in_and_is_found_again(pages, seen, here, kind):
     assert added.code == 0, added.err
     with Index.open(seen, create=False) as index:
         number = len(index)
-    assert f"{number:,} documents added, 0 were there already; {seen} has {number:,} documents" in added.err
+    words = "6 have no words, and nothing is found similar to them"
+    assert f"{number:,} documents added, 0 were there already; {words}; {seen} has {number:,} documents" in added.err
     assert f"0 documents added, {number:,} were there already" in here("add", seen, pages / kind).err
     verdicts = [json.loads(each) for each in here("check", seen, pages / kind, "-q").out.splitlines()]
     assert len(verdicts) == number
@@ -503,7 +685,40 @@ def test_export_compact_and_info(seen, tmp_path, here):
     here("create", moved, "--threshold", "0.9", "-q")
     assert "50 documents added" in here("add", moved, "--export", out).err
     assert here("filter", moved, given, "-q").out == ""
-    assert " before, " in here("compact", moved).err
+    filtered = here("filter", moved, out)
+    assert filtered.code == 2
+    assert filtered.err == mistaken.err
+
+
+def test_an_index_and_a_collection_are_told_alike_how_to_compare():
+    from neardup.cli.dedup import command as dedup
+    from neardup.cli.index.create import create
+
+    of_dedup = {option.name: option.to_info_dict() for option in dedup.params}
+    of_create = {option.name: option.to_info_dict() for option in create.params}
+    shared = of_dedup.keys() & of_create.keys() - {"quiet", "keep"}
+    names = {"settings", "threshold", "verify", "tokens", "width", "repeats", "extract", "seed"}
+    assert shared == {"recipe", *names}
+    assert [of_create[name] for name in names] == [of_dedup[name] for name in names]
+    assert "stream, or the run's" in of_create["recipe"]["help"]
+
+
+def test_compacting_what_is_small_says_why_it_is_not_smaller(seen, tmp_path, here):
+    few, many = tmp_path / "few.jsonl", tmp_path / "many.jsonl"
+    few.write_bytes(distinct(2))
+    many.write_bytes(distinct(3000))
+    here("create", seen, "-q")
+    here("add", seen, few, "-q")
+    told = re.fullmatch(
+        r"(.*): there was nothing to give back: (.*) kB before, (.*) kB after, (.*)\n", here("compact", seen).err
+    )
+    assert told
+    assert (told[1], told[4]) == (str(seen), "with what the engine notes down of its work")
+    assert float(told[2]) <= float(told[3])
+    here("add", seen, many, "-q")
+    told = re.fullmatch(r".*: (.*) kB before, (.*) kB after\n", here("compact", seen).err)
+    assert told
+    assert float(told[1]) > float(told[2])
 
 
 def test_verdicts_while_another_process_writes(seen, tmp_path, here):

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from neardup.errors import NeardupError, OutputError, RecipeError, StoreError, UsageError
-from neardup.index import Document, Index, rocks
+from neardup.index import Document, Index, rocks_folder
 from tests.corpus import WORDS
 
 SMALL = 64 << 10
@@ -187,7 +187,7 @@ def state_of(index: Index) -> State:
 
 def victim(path: str, seed: int, buffer: int) -> None:
     """Tells what it finds, then says of every call when it begins and when it has returned."""
-    rocks._BUFFER = buffer
+    rocks_folder._BUFFER = buffer
     index = Index.open(path, "stream", keep="text")
     tell(json.dumps(state_of(index)))
     for operation in operations(seed):
@@ -237,7 +237,7 @@ def test_a_kill_loses_nothing_that_was_acknowledged(buffer, stores, children, tm
 
 def written(path: str, buffer: int, closed: bool) -> None:
     """Documents in batches, some of them replaced."""
-    rocks._BUFFER = buffer
+    rocks_folder._BUFFER = buffer
     index = Index.open(path, "stream", keep="text")
     documents = some(0, 240)
     for start in range(0, 240, 20):
@@ -328,7 +328,7 @@ def test_a_damaged_table_does_not_look_like_a_short_one(tmp_path):
 
 
 def test_a_copy_that_was_made_while_a_process_wrote_is_whole_or_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(rocks, "_BUFFER", SMALL)
+    monkeypatch.setattr(rocks_folder, "_BUFFER", SMALL)
     source, rng = tmp_path / "seen.ndx", random.Random(4)
     acknowledged, stop = count(), threading.Event()
     written = 0
@@ -442,7 +442,7 @@ def test_a_second_writer_is_told_who_writes_and_readers_are_let_in(children, tmp
 
 def reading(path: str, last: int) -> None:
     """Look again and again until the last document is there: what was seen once stays, and counts only grow."""
-    rocks._BUFFER = SMALL
+    rocks_folder._BUFFER = SMALL
     seen = looks = 0
     with Index.open(path, read_only=True) as index:
         while seen < last:
@@ -456,7 +456,7 @@ def reading(path: str, last: int) -> None:
 
 def test_readers_see_no_less_and_no_error_while_somebody_writes(children, tmp_path, monkeypatch):
     """A thread of the same process, and another process. Tables are written and merged meanwhile."""
-    monkeypatch.setattr(rocks, "_BUFFER", SMALL)
+    monkeypatch.setattr(rocks_folder, "_BUFFER", SMALL)
     path, total = tmp_path / "seen.ndx", 1500
     problems: list[BaseException] = []
     with Index.open(path, "stream", keep="text") as index:
@@ -567,7 +567,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("buffer", [1 << 20, 64 << 20])
 def test_a_full_disk_loses_nothing_and_room_is_enough_to_go_on(buffer, small_disk, monkeypatch):
-    monkeypatch.setattr(rocks, "_BUFFER", buffer)
+    monkeypatch.setattr(rocks_folder, "_BUFFER", buffer)
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(22 << 20))
     sound_after_filling(small_disk / "seen.ndx", ballast.unlink)

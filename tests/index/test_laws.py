@@ -454,6 +454,39 @@ def test_a_document_that_changes_often_does_not_push_others_out(new_place, monke
         assert verdict.match.id == "stays"
 
 
+def test_a_document_that_is_replaced_during_a_question_is_found(new_place, monkeypatch):
+    """By what it said or by what it says, though its number had no record any more when that was asked for."""
+    old, new = (" ".join(f"{word}{i}" for i in range(50)) for word in ("old", "new"))
+    with Index.open(new_place(), "stream") as index:
+        index.add("a", old)
+        records = index.store.records
+
+        def replaced(numbers: Any) -> list[bytes | None]:
+            monkeypatch.undo()
+            index.update("a", new)
+            return records(numbers)
+
+        monkeypatch.setattr(index.store, "records", replaced)
+        assert [v.new for v in index.check_many([Document("", old), Document("", new)])] == [True, False]
+
+
+def test_what_was_removed_before_costs_no_second_look(new_place, monkeypatch):
+    words = [f"w{i}" for i in range(50)]
+    with Index.open(new_place(), "stream") as index:
+        index.add_many([Document("stays", " ".join(words)), Document("goes", " ".join([*words, "more"]))])
+        index.remove("goes")
+        holders, looks = index.store.holders, []
+
+        def counted(keys: Any) -> Any:
+            looks.append(len(keys))
+            return holders(keys)
+
+        monkeypatch.setattr(index.store, "holders", counted)
+        assert index.check(" ".join([*words, "more"])).match.id == "stays"
+        assert index.check_and_add("again", " ".join([*words, "more"])).match.id == "stays"
+        assert len(looks) == 2
+
+
 @pytest.mark.parametrize("id", [None, ""])
 def test_what_is_stored_has_an_id_and_a_text(new_place, id):
     with Index.open(new_place(), "stream") as index:

@@ -258,6 +258,18 @@ def test_who_reads_only_writes_nothing(engine: Engine, closing: Any) -> None:
     assert len(writer) == 2
 
 
+def test_no_moment_outlasts_a_change(engine: Engine, closing: Any) -> None:
+    writer = closing(engine.create())
+    write(writer, adding(("a", [1])))
+    reader = closing(engine.open(read_only=True))
+    for change in (lambda: write(writer, adding(("b", [1]))), lambda: remove(writer, "a"), writer.compact):
+        before = writer.moment(), reader.moment()
+        change()
+        reader.refresh()
+        assert writer.moment() != before[0]
+        assert reader.moment() != before[1]
+
+
 def test_a_closed_store_says_so(store: Store) -> None:
     store.close()
     store.close()

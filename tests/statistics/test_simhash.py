@@ -108,7 +108,7 @@ def single_tokens(request):
     return unpacked(made, BITS).astype(np.float64) * 2 - 1
 
 
-def holds(z, worst):
+def assert_standard_normal(z, worst):
     """All of these standard normals are within `worst`, and their squares add up to chi-squared's mean ± 4 sigma."""
     assert np.abs(z).max() <= worst
     assert abs((z**2).sum() - z.size) <= 4 * sqrt(2 * z.size)
@@ -116,25 +116,25 @@ def holds(z, worst):
 
 def test_each_bit_is_balanced(single_tokens):
     """384 figures beyond 5 sigma: chance 2e-4."""
-    holds(single_tokens.sum(axis=0) / sqrt(TOKENS), 5)
+    assert_standard_normal(single_tokens.sum(axis=0) / sqrt(TOKENS), 5)
 
 
 def test_each_token_is_balanced(single_tokens):
     """20,000 figures beyond 6 sigma: chance 4e-5. A sum of 384 signs has a kurtosis a little below the normal one."""
-    holds(single_tokens.sum(axis=1) / sqrt(BITS), 6)
+    assert_standard_normal(single_tokens.sum(axis=1) / sqrt(BITS), 6)
 
 
 def test_bits_are_pairwise_uncorrelated(single_tokens):
     """73,536 pairs beyond 6 sigma: chance 1.5e-4."""
     correlation = single_tokens.T @ single_tokens / sqrt(TOKENS)
-    holds(correlation[np.triu_indices(BITS, 1)], 6)
+    assert_standard_normal(correlation[np.triu_indices(BITS, 1)], 6)
 
 
 def test_tokens_are_pairwise_uncorrelated(single_tokens):
     """1,999,000 pairs of tokens beyond 6.5 sigma: chance 2e-4."""
     some = single_tokens[:2000]
     correlation = some @ some.T / sqrt(BITS)
-    holds(correlation[np.triu_indices(2000, 1)], 6.5)
+    assert_standard_normal(correlation[np.triu_indices(2000, 1)], 6.5)
 
 
 def test_bits_of_whole_documents_are_balanced_and_uncorrelated():
@@ -142,8 +142,8 @@ def test_bits_of_whole_documents_are_balanced_and_uncorrelated():
     documents = 10_000
     fingerprints = np.random.default_rng(6).integers(0, 2**64, 51 * documents, dtype=np.uint64)
     made = unpacked(signatures(fingerprints, np.arange(1, documents + 1) * 51, BITS), BITS) * 2.0 - 1
-    holds(made.sum(axis=0) / sqrt(documents), 5)
-    holds((made.T @ made / sqrt(documents))[np.triu_indices(BITS, 1)], 6)
+    assert_standard_normal(made.sum(axis=0) / sqrt(documents), 5)
+    assert_standard_normal((made.T @ made / sqrt(documents))[np.triu_indices(BITS, 1)], 6)
 
 
 def test_seeds_are_uncorrelated():

@@ -29,6 +29,12 @@ def test_every_option_is_documented():
     assert page == make_reference.mathematics(page)
 
 
+def test_tokens_are_written_for_their_owner_alone():
+    made = [line for page in PAGES for line in page.read_text().splitlines() if re.search(r"openssl rand .*>", line)]
+    assert len(made) >= 2
+    assert all("(umask 077; openssl rand" in line for line in made), made
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 
-from neardup.atomic import write_error
+from neardup.atomic import sync, write_error
 from neardup.errors import InputError, UsageError
 
 VERDICTS = ("correct", "incorrect", "undecided")
@@ -119,7 +119,7 @@ class Labels:
                 finally:
                     os.close(descriptor)
                 if new:
-                    _sync_folder(self.path.parent)
+                    sync(self.path.parent)  # a new file's name is on disk too
             except OSError as error:
                 raise write_error(self.path, error) from error
             self._catch_up()
@@ -201,12 +201,3 @@ def _whole(line: bytes) -> bool:
 def _write_all(descriptor: int, data: bytes) -> None:
     while data:
         data = data[os.write(descriptor, data) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new file's name is on disk too."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

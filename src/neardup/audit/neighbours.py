@@ -272,13 +272,11 @@ class _Search:
 
     def _signatures(self, documents: NDArray[np.int64]) -> Signatures:
         """Of the sampled documents and, behind them, of these: made together, as sites get their numbers then."""
-        comparison = self.sketcher.comparison
-        theirs = self._sketches(documents)
-        (words, ragged, urls), (more, tail, places) = self.queries, theirs
+        (words, ragged, urls), (more, tail, places) = self.queries, self._sketches(documents)
         offsets = np.concatenate([ragged.offsets, ragged.offsets[-1] + tail.offsets[1:]])
         both = Ragged(np.concatenate([ragged.values, tail.values]), offsets)
         made = self.sketcher.signatures(np.concatenate([words, more]), both, urls + places)
-        return Signatures(comparison, np.empty((0, 0), np.uint8), made.values, made.offsets)
+        return Signatures(self.sketcher.comparison, words=made.values, offsets=made.offsets)
 
 
 def _first_of_each(group: NDArray[np.int64], key: NDArray[Any], most: int) -> NDArray[np.bool_]:

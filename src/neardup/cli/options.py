@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 
-RECIPE: tuple[Decorator, ...] = (
-    click.option(
-        "--recipe",
-        metavar="NAME",
-        help="A published system (see `neardup recipes`) or a TOML file.  [default: web for web pages, else default]",
-    ),
+
+def _recipe(default: str) -> Decorator:
+    told = f"A published system (see `neardup recipes`) or a TOML file.  [default: {default}]"
+    return click.option("--recipe", metavar="NAME", help=told)
+
+
+_CHANGING: tuple[Decorator, ...] = (
     click.option(
         "--set",
         "settings",
@@ -38,12 +39,9 @@ RECIPE: tuple[Decorator, ...] = (
         help="Resemblance from which on two documents are near-duplicates.  [default: the recipe's, 0.8 or 0.65]",
     ),
     click.option(
-        "--recall", type=float, help="Share of the pairs at the threshold that must be found.  [default: 0.99]"
-    ),
-    click.option(
         "--verify",
         type=click.Choice(["exact", "sketch", "none"]),
-        help="How candidate pairs are checked.  [default: exact, or the recipe's]",
+        help="How candidate pairs are checked.  [default: the recipe's]",
     ),
     click.option(
         "--tokens",
@@ -55,12 +53,17 @@ RECIPE: tuple[Decorator, ...] = (
     click.option(
         "--extract",
         type=click.Choice(["all", "main", "web"]),
-        help="Of HTML pages: all visible text, the main content, or web terms with images.  "
-        "[default: main, or the recipe's]",
+        help="Of HTML pages: all visible text, the main content, or web terms with images.  [default: the recipe's]",
     ),
-    click.option("--permutations", type=int, help="Longest sketch that may be chosen.  [default: 144]"),
     click.option("--seed", type=int, help="Of the permutations.  [default: 1]"),
 )
+_CHOOSING: tuple[Decorator, ...] = (
+    click.option(
+        "--recall", type=float, help="Share of the pairs at the threshold that must be found.  [default: 0.99]"
+    ),
+    click.option("--permutations", type=int, help="Longest sketch that may be chosen.  [default: 144]"),
+)
+"""What a filter is chosen by, where the recipe is `default`."""
 
 READING: tuple[Decorator, ...] = (
     click.option("--text-field", metavar="NAME", help="Column with the text.  [default: guessed]"),
@@ -88,13 +91,23 @@ READING: tuple[Decorator, ...] = (
 
 
 def recipe_options(command: Any) -> Any:
-    """How documents are compared."""
-    return reduce(lambda c, option: option(c), reversed(RECIPE), command)
+    """How the documents of a collection are compared."""
+    return with_options(command, _recipe("web for web pages, else default"), *_CHANGING, *_CHOOSING)
+
+
+def index_recipe_options(command: Any) -> Any:
+    """How an index compares documents."""
+    return with_options(command, _recipe("stream, or the run's"), *_CHANGING)
 
 
 def reading_options(command: Any) -> Any:
     """How inputs are read."""
-    return reduce(lambda c, option: option(c), reversed(READING), command)
+    return with_options(command, *READING)
+
+
+def with_options(command: Any, *options: Decorator) -> Any:
+    """A command with options, in this order."""
+    return reduce(lambda c, option: option(c), reversed(options), command)
 
 
 def recipe_of(given: dict[str, Any], **further: Any) -> "Recipe | Choose":

@@ -89,20 +89,21 @@ def _check_output(out: str, inputs: tuple[str, ...], overwrite: bool) -> None:
 
 
 def _tell(found: "Pairs", out: str, most: int) -> None:
-    from neardup.cli.show import judged, named
+    from neardup.cli.show import judged, many, named
 
     where = "" if out == "-" else f" in {out}"
     skipped = f", {found.skipped:,} of them skipped" if found.skipped else ""
     click.echo(
-        f"{found.found:,} pairs of {found.documents:,} documents{skipped}{where}. "
+        f"{many(found.found, 'pair')} of {many(found.documents, 'document')}{skipped}{where}. "
         f"{judged(found.recipe)} · {named(found.recipe)}",
         err=True,
     )
     if found.cut_short:
+        have = "has" if found.cut_short == 1 else "have"
         click.echo(
-            f"Left out: {found.cut_short:,} documents have more than {most:,} candidates, and were compared with so "
-            f"many of them; up to {found.left_out:,} candidate pairs were not looked at. Raise --most to see them, or "
-            "use `neardup dedup`, which needs no pairs to find groups.",
+            f"Left out: {many(found.cut_short, 'document')} {have} more than {most:,} candidates, and so many were "
+            f"looked at; that leaves out up to {many(found.left_out, 'candidate pair')}. Raise --most to see them, "
+            "or use `neardup dedup`, which needs no pairs to find groups.",
             err=True,
         )
 

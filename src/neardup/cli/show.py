@@ -107,6 +107,11 @@ class Talk:
             self.console.print(Text(sentence, style="dim"))
 
 
+def many(number: int, word: str) -> str:
+    """A number of things."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
 def in_bytes(n: float) -> str:
     """A number of bytes, for people."""
     for unit in ("bytes", "kB", "MB", "GB"):

@@ -55,7 +55,7 @@ def form(
     star = clusters.method == "star"
     if not star and rule.presumed < rule.threshold <= 1.0:  # a wrong presumption connects what does not belong together
         rule = replace(rule, presumed=rule.threshold)
-    one_round = kernel.star_round if star else kernel.component_round
+    one_round: Callable[..., tuple[NDArray[np.int32], int]] = kernel.star_round if star else kernel.component_round
     standing = (fixed, joining) if star else ()
     rounds = 0
     at_once = max(n, _FEW)
@@ -63,7 +63,7 @@ def form(
         rounds += 1
         doubt = np.zeros(n, np.bool_)
         doubt[pairs[values < rule.threshold, 0]] = True
-        asked, crowded = one_round(  # type: ignore[call-arg]
+        asked, crowded = one_round(
             buckets.entries,
             buckets.begins,
             buckets.count,

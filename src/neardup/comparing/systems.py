@@ -138,12 +138,9 @@ class _Pair:
 
     def _score(self) -> float:
         """By the sketcher's own comparison."""
-        if self.sketcher.comparison.kind == groups.SAMPLES:
-            nothing = np.empty(0, np.uint64), np.zeros(1, np.int64)
-            return float(Signatures(self.sketcher.comparison, self.made.samples, *nothing).scores(_PAIR)[0])
-        urls = [source.url for source in self.documents.sources]
-        made = self.sketcher.signatures(self.made.words, self.made.ragged, urls)
-        return _scored(self.sketcher.comparison, made)
+        made, urls = self.made, [source.url for source in self.documents.sources]
+        signatures = Signatures.of_columns(self.sketcher, made.samples, made.words, made.ragged, urls)
+        return float(signatures.scores(_PAIR)[0])
 
     def _overlap(self) -> Overlap:
         return exact_overlap(self.sketcher, self.documents)
@@ -289,5 +286,4 @@ class _Pair:
 
 
 def _scored(comparison: Comparison, made: Ragged) -> float:
-    nothing = np.empty((0, 0), np.uint8)
-    return float(Signatures(comparison, nothing, made.values, made.offsets).scores(_PAIR)[0])
+    return float(Signatures(comparison, words=made.values, offsets=made.offsets).scores(_PAIR)[0])

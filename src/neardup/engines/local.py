@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, astuple, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from threading import Event, Semaphore
@@ -69,7 +70,7 @@ class LocalEngine:
         total = sum(s.size for s in self.splits)
         with self.steps.step("sketch", total):
             self.steps.advance(total - sum(self.splits[i].size for i in missing))
-            self._each([lambda i=i: self._sketch_split(i, layout, rules) for i in missing])  # type: ignore[misc]
+            self._each([partial(self._sketch_split, i, layout, rules) for i in missing])
         self.check_inputs()
         problems = []
         for number in range(len(self.splits)):
@@ -156,9 +157,7 @@ class LocalEngine:
                     begin = shelf.end
                     shelf.end += int(shelf.sizes[rows].sum())
                     regions.append(
-                        lambda i=i, rows=rows, begin=begin: self._shelve_split(  # type: ignore[misc]
-                            i, rows, int(starts[i]), begin, descriptor, shelf, rules
-                        )
+                        partial(self._shelve_split, i, rows, int(starts[i]), begin, descriptor, shelf, rules)
                     )
             self._each(regions)
             self.check_inputs()
@@ -211,7 +210,7 @@ class LocalEngine:
                 raise changed(split.file)
             self.steps.advance(split.size)
 
-        self._each([lambda i=i: one(i) for i in range(len(self.splits)) if edges[i] < edges[i + 1]])  # type: ignore[misc]
+        self._each([partial(one, i) for i in range(len(self.splits)) if edges[i] < edges[i + 1]])
         self.check_inputs()
         return out
 
@@ -235,7 +234,7 @@ class LocalEngine:
                 raise changed(split.file)
             self.steps.advance(split.size)
 
-        self._each([lambda i=i: one(i) for i in range(len(self.splits)) if edges[i] < edges[i + 1]])  # type: ignore[misc]
+        self._each([partial(one, i) for i in range(len(self.splits)) if edges[i] < edges[i + 1]])
         self.check_inputs()
 
     def texts(
@@ -253,7 +252,7 @@ class LocalEngine:
             found.update(zip(rows.tolist(), texts, strict=True))
             self.steps.advance(split.size)
 
-        self._each([lambda i=i: one(i) for i in range(len(self.splits)) if edges[i] < edges[i + 1]])  # type: ignore[misc]
+        self._each([partial(one, i) for i in range(len(self.splits)) if edges[i] < edges[i + 1]])
         self.check_inputs()
         return found
 
@@ -292,7 +291,7 @@ class LocalEngine:
 
     def each_split(self, job: Callable[[int], None]) -> None:
         """Run a job per split, on all threads."""
-        self._each([lambda i=i: job(i) for i in range(len(self.splits))])  # type: ignore[misc]
+        self._each([partial(job, i) for i in range(len(self.splits))])
 
     def _ordered(self, batches: Iterable[T], work: Callable[[T], R]) -> Iterator[R]:
         """Work on batches in the pool and yield the results in order, with no more than a few batches in memory."""

@@ -11,7 +11,7 @@ rows         sketches ↔ the records that are stored
 judging      sketches and what is stored → verdicts
 references   where texts are, for an index that keeps that
 store        the contract of an engine
-rocks        RocksDB, in a folder
+rocks        RocksDB: the store; rocks_folder: how its folder is made, opened and refused
 postgres     PostgreSQL, for several machines; connections to it
 overlay      a store on top of another one, which stays as it is
 moving       stores to and from Parquet, and from finished runs

@@ -32,7 +32,8 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Match(msgspec.Struct, frozen=True):
-    """The stored document that is most similar."""
+    """The stored document that one belongs to: an identical one, else the most similar of those that it was compared
+    with. Where more than sketches decides, candidates are measured until one is similar enough, and no further."""
 
     id: str
     relation: Relation

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from neardup.index import rocks
 from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
 from neardup.index.arriving import Arrivals, Arrived
 from neardup.index.judging import Finding, Judge
-from neardup.index.moving import read_export, run_rows, sketched_alike, write_export
+from neardup.index.moving import KEPT, read_export, run_rows, sketched_alike, write_export
 from neardup.index.references import as_given
 from neardup.index.rows import Layout, Rows, taken
 from neardup.index.store import Change, Store
@@ -91,20 +90,14 @@ class Index:
             )
         if keep is not None and keep != self.keep:
             raise RecipeError(
-                f"{self.path}: this index keeps {_kept(self.keep)} of documents, and {_kept(keep)} is asked for. "
+                f"{self.path}: this index keeps {KEPT[self.keep]} of documents, and {KEPT[keep]} is asked for. "
                 "That is chosen when an index is made: make another one."
             )
 
     # One document at a time.
 
     def add(
-        self,
-        id: str,
-        text: Text = None,
-        *,
-        html: Text = None,
-        url: str | None = None,
-        reference: str | None = None,
+        self, id: str, text: Text = None, *, html: Text = None, url: str | None = None, reference: str | None = None
     ) -> bool:
         """Store a document, whatever it is similar to. False: it is there already. Another text under its id is
         refused: that is what `update` is for."""
@@ -115,25 +108,13 @@ class Index:
         return self.check_many([_given(id, text, html, url)])[0]
 
     def check_and_add(
-        self,
-        id: str,
-        text: Text = None,
-        *,
-        html: Text = None,
-        url: str | None = None,
-        reference: str | None = None,
+        self, id: str, text: Text = None, *, html: Text = None, url: str | None = None, reference: str | None = None
     ) -> Verdict:
         """Store it if it is similar to none, in one step: of two that do this with copies at once, one is told so."""
         return self.check_and_add_many([_given(id, text, html, url, reference)])[0]
 
     def update(
-        self,
-        id: str,
-        text: Text = None,
-        *,
-        html: Text = None,
-        url: str | None = None,
-        reference: str | None = None,
+        self, id: str, text: Text = None, *, html: Text = None, url: str | None = None, reference: str | None = None
     ) -> bool:
         """Store a document in the place of the one with this id. True: there was one."""
         return self.update_many([_given(id, text, html, url, reference)])[0]
@@ -159,9 +140,14 @@ class Index:
 
     # Many at once: one look-up, and one commit that is on disk when the call returns.
 
+    def arrive(self, documents: Any) -> Arrived:
+        """Documents with their sketches: what is to be known of them before they go on to `add_many` and the like.
+        Those that have arrived stay as they are."""
+        return documents if isinstance(documents, Arrived) else self._arrive(documents)
+
     def check_many(self, documents: Any) -> list[Verdict]:
         """Each against what is stored, and not against each other."""
-        arrived = self._arrive(documents)
+        arrived = self.arrive(documents)
         return [_verdict(arrived.rows, i, match, added=False) for i, match in enumerate(self.find(arrived))]
 
     def find(self, arrived: Arrived) -> list[Finding | None]:
@@ -189,11 +175,11 @@ class Index:
         deliver: is called with the verdicts before anything is stored, and what it raises stores nothing. So new
         documents can be passed on first and remembered afterwards: a kill in between loses none of them.
         """
-        return self._check_and_add(self._arrive(documents), deliver)
+        return self._check_and_add(self.arrive(documents), deliver)
 
     def check_and_add_batches(self, batches: Iterable[Any]) -> Iterator[list[Verdict]]:
         """The same, batch after batch: faster, for the next one is sketched while one is stored. The verdicts of a
-        batch are given out when it is on disk. `batches` is asked in a thread of its own, up to three ahead."""
+        batch are given out when it is on disk. `batches` is asked in a thread of its own, up to two ahead."""
         for arrived in ahead(map(self._arrive, batches), depth=1):
             yield self._check_and_add(arrived)
 
@@ -249,7 +235,7 @@ class Index:
 
     def add_many(self, documents: Any) -> list[bool]:
         """All of them or, where one is refused, none."""
-        arrived = self._arrive(documents)
+        arrived = self.arrive(documents)
         rows = arrived.rows
         keys = self._layout.keys(rows)
         with self.store.writing(keys.values, rows.ids):
@@ -274,7 +260,7 @@ class Index:
 
     def update_many(self, documents: Any) -> list[bool]:
         """Of several under one id the last counts."""
-        arrived = self._arrive(documents)
+        arrived = self.arrive(documents)
         keys = self._layout.keys(arrived.rows)
         with self.store.writing(keys.values, arrived.rows.ids):
             there = self.store.numbers(arrived.rows.ids)
@@ -371,7 +357,7 @@ class Index:
             )
         if self.keep != "sketch":
             raise UsageError(
-                f"this index keeps {_kept(self.keep)}, which a run does not have; add the documents themselves."
+                f"this index keeps {KEPT[self.keep]}, which a run does not have; add the documents themselves."
             )
         found = run_rows(result, self._layout)
         return sum(self._add(rows, self._layout.keys(rows), None, _REPEATED) for rows in found)
@@ -439,14 +425,12 @@ class Index:
     def __enter__(self) -> "Index":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
         try:
-            documents = f"{len(self):,} documents"
+            documents = "1 document" if len(self) == 1 else f"{len(self):,} documents"
         except StoreError:
             documents = "closed"
         return f"<neardup.Index {self.path}: {documents}, recipe {_called(self.recipe)}>"
@@ -488,10 +472,6 @@ def _living(recipe: Recipe) -> Recipe:
 def _called(recipe: Recipe) -> str:
     name = name_of(recipe)
     return f"{name} ({recipe.id})" if name else recipe.id
-
-
-def _kept(keep: Keep) -> str:
-    return {"sketch": "sketches", "text": "sketches and texts", "reference": "sketches and references"}[keep]
 
 
 def _given(id: str, text: Text, html: Text, url: str | None, reference: str | None = None) -> Document:

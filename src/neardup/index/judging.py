@@ -19,13 +19,12 @@ from neardup.evidence import Evidence, Verifier
 from neardup.index import references
 from neardup.index.answers import Keep, Match
 from neardup.index.arriving import Arrived
-from neardup.index.rows import Layout, Rows, addresses, joined
+from neardup.index.rows import Layout, Rows, addresses, joined, taken
 from neardup.index.store import Holders, Store
 from neardup.kernels import equal as kernel
-from neardup.kernels import groups
 from neardup.model import RELATIONS
 from neardup.recipe import Recipe
-from neardup.sketches.base import Ragged, Sketcher, mixed
+from neardup.sketches.base import Ragged, mixed
 from neardup.text.batches import text_batch
 from neardup.verify.places import Places
 from neardup.verify.projected import Projected
@@ -157,16 +156,14 @@ class Judge:
     ) -> _Gathered | None:
         """All that documents may be similar to. None: there is nothing, and they are not compared with each other."""
         ours = np.concatenate([waiting, asked])
-        begins, ends = keys.offsets[ours], keys.offsets[ours + 1]
-        sizes = ends - begins
-        firsts = np.cumsum(sizes) - sizes
-        places = np.arange(sizes.sum()) + np.repeat(begins - firsts, sizes)
-        values, buckets = np.unique(keys.values[places], return_inverse=True)
+        own = taken(keys, ours)
+        sizes = np.diff(own.offsets)
+        values, buckets = np.unique(own.values, return_inverse=True)
         standing, numbers, records = self._looked_up(values, gone)
         if alone and not len(standing.numbers):
             return None
-        identity = np.zeros(len(places), np.bool_)
-        identity[firsts[sizes > 0]] = True  # the first key of every document: of no use in a bucket
+        identity = np.zeros(len(buckets), np.bool_)
+        identity[own.offsets[:-1][sizes > 0]] = True  # the first key of every document: of no use in a bucket
         stored = self.layout.decode(records)
         rows = Rows.together([stored, self.layout.kept(arrived.rows).take(ours)])
 
@@ -183,19 +180,21 @@ class Judge:
     def _looked_up(
         self, keys: NDArray[np.uint64], gone: frozenset[int]
     ) -> tuple[Holders, NDArray[np.int64], list[bytes]]:
-        """Who has these keys, and the numbers and records of those that are there."""
-        standing = self.store.holders(keys)
+        """Who has these keys, and the numbers and records of those that are there. One without a record was removed
+        before, or replaced since the keys were looked up: where that may be they are looked up again."""
+        moment, standing = self.store.moment(), self.store.holders(keys)
         while True:
             numbers = np.unique(standing.numbers)
             if gone:
                 numbers = numbers[~np.isin(numbers, list(gone))]
             found = self.store.records(numbers)
-            records = [record for record in found if record is not None]
-            if len(records) == len(numbers):
-                return standing, numbers, records
-            before, standing = standing, self.store.holders(keys)
-            if np.array_equal(before.numbers, standing.numbers):  # else one may have been replaced meanwhile
-                return standing, numbers[[record is not None for record in found]], records
+            there = np.array([record is not None for record in found], np.bool_)
+            settled = there.all() or self.store.moment() == moment
+            if not settled:
+                moment, before, standing = self.store.moment(), standing, self.store.holders(keys)
+                settled = np.array_equal(before.numbers, standing.numbers)
+            if settled:
+                return standing, numbers[there], [record for record in found if record is not None]
 
     def _identities(self, rows: Rows) -> NDArray[np.uint64]:
         """What names the tokens; and the site, where that matters."""
@@ -238,7 +237,8 @@ class Judge:
     def _verifier(self, arrived: Arrived, found: _Gathered, chosen: NDArray[np.int64]) -> Verifier:
         recipe = self.recipe
         sketcher, rows = recipe.sketcher, found.rows if len(chosen) == len(found.rows) else found.rows.take(chosen)
-        later, signatures = sketcher.on_the_fly, _signatures(sketcher, rows)
+        signatures = Signatures.of_columns(sketcher, rows.samples, rows.words, rows.ragged, rows.urls)
+        later = sketcher.on_the_fly
         return Verifier(
             recipe,
             np.arange(len(chosen)),
@@ -263,10 +263,9 @@ class Judge:
         how, score, resemblance = evidence.how, float(evidence.score[i]), float(evidence.resemblance[i])
         inside, around = evidence.first_in_second[i], evidence.second_in_first[i]
         if told.sketched is not None:  # a text could not be read again
-            comparison = self.recipe.sketcher.comparison
-            estimate = comparison.measure == "resemblance"
-            how, score = "estimate" if comparison.measure == "resemblance" else comparison.measure, told.sketched
-            resemblance, inside, around = told.sketched if estimate else np.nan, np.nan, np.nan
+            unit = self.recipe.sketcher.comparison.measure
+            how, score = "estimate" if unit == "resemblance" else unit, told.sketched
+            resemblance, inside, around = score if how == "estimate" else np.nan, np.nan, np.nan
         match = Match(
             found.rows.ids[row],
             RELATIONS[evidence.relation[i]] if told.sketched is None else "near",
@@ -292,13 +291,6 @@ def _known(value: float) -> float | None:
 
 def _ragged(values: NDArray[np.int64], sizes: NDArray[np.int64]) -> Ragged:
     return Ragged(values.astype(np.uint64), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
-
-
-def _signatures(sketcher: Sketcher, rows: Rows) -> Signatures:
-    if sketcher.comparison.kind == groups.SAMPLES:
-        return Signatures(sketcher.comparison, rows.samples, np.empty(0, np.uint64), np.zeros(1, np.int64))
-    made = sketcher.signatures(rows.words, rows.ragged, rows.urls)
-    return Signatures(sketcher.comparison, np.empty((0, 0), np.uint8), made.values, made.offsets)
 
 
 class _Told(NamedTuple):

@@ -44,7 +44,8 @@ _STANDING = np.dtype([("place", "<u4"), ("key", "<u8")])
 
 _PACKED: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["url"]}
 
-_KEPT = {"sketch": "sketches", "text": "sketches and texts", "reference": "sketches and references"}
+KEPT = {"sketch": "sketches", "text": "sketches and texts", "reference": "sketches and references"}
+"""What an index keeps, in words."""
 
 EXPORT = pa.schema(
     [
@@ -196,13 +197,13 @@ def read_export(
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read as an exported index ({error}).") from error
     made, kept = (about.get(name, b"").decode() for name in (b"neardup.recipe", b"neardup.keep"))
-    if not made or kept not in _KEPT or names != EXPORT.names:
+    if not made or kept not in KEPT or names != EXPORT.names:
         raise InputError(f"{path}: is no exported index. Documents are added with: neardup index add INDEX FILES")
     if made != recipe.id:
         raise RecipeError(f"{path}: was made by recipe {made}, and this index by {recipe.id}; sketches do not compare.")
     if keep not in ("sketch", kept):
         raise InputError(
-            f"{path}: was made by an index that keeps {_KEPT[kept]}, and this one keeps {_KEPT[keep]}. Add the "
+            f"{path}: was made by an index that keeps {KEPT[kept]}, and this one keeps {KEPT[keep]}. Add the "
             "documents themselves (neardup index add INDEX FILES), or add it to an index that keeps sketches."
         )
     for group in range(file.num_row_groups):

@@ -48,6 +48,10 @@ class Overlay(Store):
         """Of both."""
         return self._of_both(numbers, "texts")
 
+    def moment(self) -> object:
+        """Of both."""
+        return self.below.moment(), self.above.moment()
+
     @contextmanager
     def writing(self, keys: NDArray[np.uint64], ids: list[str]) -> Iterator[None]:
         """Nobody is kept from writing below."""

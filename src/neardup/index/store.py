@@ -80,6 +80,11 @@ class Store(ABC):
     def texts(self, numbers: NDArray[np.int64]) -> list[bytes | None]:
         """The texts of numbers; None where it is not kept."""
 
+    def moment(self) -> object:
+        """Equal to an earlier one only where nothing has changed in between, as this store sees it: what was read
+        meanwhile belongs together. Never equal where nobody knows."""
+        return object()
+
     @abstractmethod
     def writing(self, keys: NDArray[np.uint64], ids: list[str]) -> AbstractContextManager[None]:
         """The section in which somebody looks up these keys and ids, decides, and commits: no other writer, in this

@@ -52,8 +52,8 @@ def choose(
     if not format.tabular:
         return _untabular(file, format, text=text, id=id, url=url, columns=columns), []
     kinds = format.columns(file)
-    if not kinds:  # an empty file among others is no reason to stop
-        return Fields(text or "text", None, None, ()), [f"{file.name}: is empty"]
+    if not kinds:  # such a file among others is no reason to stop, and what is wrong in it is told where it is read
+        return Fields(text or "text", None, None, ()), [f"{file.name}: {_without_columns(file)}"]
     for asked, option in ((text, "--text-field"), (id, "--id-field"), (url, "--url-field")):
         if asked is not None and asked != NONE and asked not in kinds:
             raise UsageError(_missing(file, asked, option, kinds))
@@ -131,6 +131,12 @@ def _named(
         return None if given == NONE else given
     lower = {name.lower(): name for name in reversed(kinds) if kinds[name] in fit and name != but}
     return next((lower[name] for name in names if name in lower), None)
+
+
+def _without_columns(file: InputFile) -> str:
+    if not file.size:
+        return "is empty"
+    return "none of its first lines is a JSON object" if file.format == "jsonl" else "has no columns"
 
 
 def _missing(file: InputFile, asked: str, option: str | None, kinds: dict[str, str]) -> str:

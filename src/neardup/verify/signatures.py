@@ -1,6 +1,6 @@
 """What the sketches of documents show of pairs, and which pairs deserve more than a look at the sketches."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
@@ -19,23 +19,22 @@ _SURE = 4.0
 
 @dataclass(frozen=True)
 class Signatures:
-    """Of some documents, row by row, in the layout of the kernels."""
+    """Of some documents, row by row, in the layout of the kernels: samples, or ragged words."""
 
     comparison: Comparison
-    samples: NDArray[np.uint8]
-    words: NDArray[np.uint64]
-    offsets: NDArray[np.int64]
+    samples: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 0), np.uint8))
+    words: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    offsets: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
 
     @classmethod
     def of(cls, sketcher: Sketcher, collection: Collection, members: NDArray[np.int64]) -> "Signatures":
         """The signatures of these documents, in this order."""
         comparison = sketcher.comparison
         if comparison.kind == kernel.SAMPLES:
-            nothing = np.empty(0, np.uint64)
-            return cls(comparison, collection.matrix("samples", members), nothing, np.zeros(1, np.int64))
+            return cls(comparison, collection.matrix("samples", members))
         urls = collection.any_order("url", members).to_pylist() if sketcher.needs_urls else []
         made = sketcher.signatures(collection.matrix("words", members), collection.ragged(members), urls)
-        return cls(comparison, np.empty((0, 0), np.uint8), made.values, made.offsets)
+        return cls(comparison, words=made.values, offsets=made.offsets)
 
     @classmethod
     def of_sketches(cls, sketcher: Sketcher, batches: list[Sketches]) -> "Signatures":
@@ -47,10 +46,23 @@ class Signatures:
             np.concatenate([made.ragged.values for made in batches]),
             np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         )
-        if sketcher.comparison.kind == kernel.SAMPLES:
-            return cls(sketcher.comparison, samples, np.empty(0, np.uint64), np.zeros(1, np.int64))
-        made = sketcher.signatures(words, ragged, [None] * len(words))
-        return cls(sketcher.comparison, np.empty((0, 0), np.uint8), made.values, made.offsets)
+        return cls.of_columns(sketcher, samples, words, ragged, [None] * len(words))
+
+    @classmethod
+    def of_columns(
+        cls,
+        sketcher: Sketcher,
+        samples: NDArray[np.uint8],
+        words: NDArray[np.uint64],
+        ragged: Ragged,
+        urls: list[str | None],
+    ) -> "Signatures":
+        """The signatures of documents of which all columns are at hand."""
+        comparison = sketcher.comparison
+        if comparison.kind == kernel.SAMPLES:
+            return cls(comparison, samples)
+        made = sketcher.signatures(words, ragged, urls)
+        return cls(comparison, words=made.values, offsets=made.offsets)
 
     @property
     def for_kernel(self) -> tuple[int, Any, Any, Any, Any]:

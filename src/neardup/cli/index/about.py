@@ -135,8 +135,7 @@ def export(path: str, out: Path, overwrite: bool, quiet: bool) -> None:
     neardup index add postgresql://crawl@db/pages --export seen.parquet
     """
     without_unneeded()
-    from neardup.cli.index.tally import many
-    from neardup.cli.show import Talk
+    from neardup.cli.show import Talk, many
 
     if out.suffix not in ("", ".parquet"):
         raise UsageError(f"{out}: what is written is Parquet. Choose a name that ends in .parquet.")
@@ -164,4 +163,7 @@ def compact(path: str, quiet: bool) -> None:
         before = index.info()["bytes"]
         index.compact()
         after = index.info()["bytes"]
-    Talk(quiet=quiet).say(f"{shown(path)}: {in_bytes(before)} before, {in_bytes(after)} after")
+    told = f"{in_bytes(before)} before, {in_bytes(after)} after"
+    if after >= before:  # RocksDB keeps a diary, which is longer than a small store
+        told = f"there was nothing to give back: {told}, with what the engine notes down of its work"
+    Talk(quiet=quiet).say(f"{shown(path)}: {told}")

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.index.inputs import Counted, document_options, documents, files_argument, places
+from neardup.cli.index.inputs import Counted, document_options, documents, files_argument, places, progress
 from neardup.cli.index.place import index_path, opened, shown
 from neardup.cli.options import without_unneeded
 from neardup.errors import TakenId, UsageError
@@ -41,35 +41,37 @@ def add(path: str, files: tuple[str, ...], **given: Any) -> None:
     neardup index add seen.ndx --run clean
     """
     without_unneeded()
-    from neardup.cli.index.tally import Tally, many
-    from neardup.cli.show import Talk
+    from neardup.cli.index.tally import Tally
+    from neardup.cli.show import Talk, many
 
     talk = Talk(quiet=given["quiet"])
     counted, tally = Counted.of(given), Tally()
     if given["update"] and (given["run"] or given["exported"]):
         raise UsageError("--update is for documents; of a run or an export only what is not there is added.")
     named = places(files, talk) if files or not (given["run"] or given["exported"]) else ()
-    with opened(path) as index, talk:
+    with opened(path) as index, progress(named, talk):
         tally.starts(talk)
         before = len(index)
         if given["run"]:
             index.add_run(given["run"])
         if given["exported"]:
             index.add_export(given["exported"])
-        replaced = 0
+        replaced = wordless = 0
         for batch in documents(named, given, counted, talk) if named else ():
-            tally.counts["documents"] += len(batch)
+            arrived = index.arrive(batch)
+            tally.counts["documents"] += len(arrived)
+            wordless += len(arrived) - int(arrived.rows.compared.sum())
             if given["update"]:
-                replaced += sum(index.update_many(batch))
+                replaced += sum(index.update_many(arrived))
                 continue
             try:
-                index.add_many(batch)
+                index.add_many(arrived)
             except TakenId as error:
-                stored = many(len(index) - before, "document")
+                number = len(index) - before
                 raise TakenId(
                     error.what,
                     "Replace such documents with --update, or give it another id. Of this input "
-                    f"{stored} are stored; the same command goes on.",
+                    f"{many(number, 'document')} {'is' if number == 1 else 'are'} stored; the same command goes on.",
                 ) from error
         counted.settle()
         now = len(index)
@@ -78,9 +80,17 @@ def add(path: str, files: tuple[str, ...], **given: Any) -> None:
         parts.append(f"{replaced:,} replaced" if given["update"] else _there(tally.counts["documents"] - now + before))
     if counted.skipped:
         parts.append(f"{counted.skipped:,} that cannot be read, left out")
-    rate = f" · {tally.rate}" if named else ""
-    talk.say(f"{', '.join(parts)}; {shown(path)} has {many(now, 'document')}{rate}")
+    told = [", ".join(parts), f"{shown(path)} has {many(now, 'document')}"]
+    if wordless:
+        told.insert(1, _without_words(wordless))
+    talk.say("; ".join(told) + (f" · {tally.rate}" if named else ""))
 
 
 def _there(number: int) -> str:
     return f"{number:,} {'was' if number == 1 else 'were'} there already"
+
+
+def _without_words(number: int) -> str:
+    if number == 1:
+        return "1 has no words, and nothing is found similar to it"
+    return f"{number:,} have no words, and nothing is found similar to them"

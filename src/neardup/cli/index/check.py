@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from neardup.cli.index.inputs import Counted, document_options, documents, files_argument, places
+from neardup.cli.index.inputs import Counted, document_options, documents, files_argument, places, progress
 from neardup.cli.index.pipe import Output, quiet_when_nobody_listens
 from neardup.cli.index.place import index_path, opened
 from neardup.cli.options import without_unneeded
@@ -19,9 +19,9 @@ def check(path: str, files: tuple[str, ...], **given: Any) -> None:
     """Say of documents whether they are near-duplicates of stored ones; store nothing.
 
     FILES: whatever `neardup dedup` reads; JSONL on standard input if there are none. A JSON object per document goes to
-    standard output: its id, status (new, duplicate, empty, undecodable) and, of a duplicate, the most similar stored
-    document with what is known of the two. Documents are not compared with each other. Another process may write to
-    the index meanwhile.
+    standard output: its id, status (new, duplicate, empty, undecodable) and, of a duplicate, the stored document that
+    it is similar to with what is known of the two. Documents are not compared with each other. Another process may
+    write to the index meanwhile.
 
     \b
     neardup index check seen.ndx pages.jsonl > verdicts.jsonl
@@ -34,7 +34,7 @@ def check(path: str, files: tuple[str, ...], **given: Any) -> None:
     talk = Talk(quiet=given["quiet"])
     counted, tally, output = Counted.of(given), Tally(), Output()
     named = places(files, talk)
-    with quiet_when_nobody_listens(), opened(path, read_only=True) as index, talk:
+    with quiet_when_nobody_listens(), opened(path, read_only=True) as index, progress(named, talk):
         tally.starts(talk)
         for batch in documents(named, given, counted, talk):
             index.refresh()

@@ -1,67 +1,21 @@
 """neardup index create PATH."""
 
-import shutil
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.index.place import SHARED, index_path, is_there, refuse_files, shown
-from neardup.cli.options import Decorator, recipe_of, without_unneeded
+from neardup.cli.index.place import index_path, is_there, refuse_files, shown, take_back
+from neardup.cli.options import index_recipe_options, recipe_of, without_unneeded
 from neardup.errors import NeardupError, RecipeError, StoreError
 
 if TYPE_CHECKING:
     from neardup.recipe import Recipe
 
-_RECIPE: tuple[Decorator, ...] = (
-    click.option(
-        "--recipe",
-        metavar="NAME",
-        help="A published system (see `neardup recipes`) or a TOML file.  [default: stream, or the run's]",
-    ),
-    click.option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="PART.KEY=VALUE",
-        help="Change a setting of the recipe, such as sketch.sampled=384; may be repeated.",
-    ),
-    click.option(
-        "-t",
-        "--threshold",
-        type=float,
-        help="Resemblance from which on a document is a near-duplicate.  [default: the recipe's, 0.8]",
-    ),
-    click.option(
-        "--verify",
-        type=click.Choice(["exact", "sketch", "none"]),
-        help="How candidates are checked; exact needs --keep text.  [default: the recipe's]",
-    ),
-    click.option(
-        "--tokens",
-        type=click.Choice(["words", "chars", "lines"]),
-        help="What a document is a sequence of.  [default: words]",
-    ),
-    click.option("-w", "--width", type=int, help="Tokens in a shingle.  [default: 5]"),
-    click.option("--repeats/--no-repeats", default=None, help="Count a shingle as often as it occurs."),
-    click.option(
-        "--extract",
-        type=click.Choice(["all", "main", "web"]),
-        help="Of HTML pages: all visible text, the main content, or web terms with images.  [default: the recipe's]",
-    ),
-    click.option("--seed", type=int, help="Of the permutations.  [default: 1]"),
-)
-_CHANGING = ("threshold", "verify", "tokens", "width", "repeats", "extract", "seed")
-
-
-def _recipe_options(command: Any) -> Any:
-    return reduce(lambda c, option: option(c), reversed(_RECIPE), command)
-
 
 @click.command(no_args_is_help=True, short_help="Make an index, empty or of a finished run.")
 @index_path
-@_recipe_options
+@index_recipe_options
 @click.option(
     "--keep",
     type=click.Choice(["sketch", "text", "reference"]),
@@ -87,8 +41,7 @@ def create(path: str, **given: Any) -> None:
     neardup index create seen.ndx --run clean
     """
     without_unneeded()
-    from neardup.cli.index.tally import many
-    from neardup.cli.show import Talk
+    from neardup.cli.show import Talk, many
     from neardup.index import Index
     from neardup.index.moving import sketched_alike
     from neardup.result import Result
@@ -110,17 +63,10 @@ def create(path: str, **given: Any) -> None:
         with Index.open(path, recipe, keep=given["keep"]) as index:
             try:
                 added = 0 if result is None else index.add_run(result)
-            except NeardupError:  # what was asked for cannot be made, and an empty one is not what was asked for
-                if not len(index):
-                    index.close()
-                    _take_back(path)
+            except (NeardupError, KeyboardInterrupt):  # what was asked for is no empty one
+                take_back(path, index)
                 raise
     talk.say(f"{shown(path)}: {many(added, 'document')}. {_about(recipe, given['keep'])}")
-
-
-def _take_back(path: str) -> None:
-    if not path.startswith(SHARED):
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _recipe(given: dict[str, Any], of_run: "Recipe | None") -> "Recipe":

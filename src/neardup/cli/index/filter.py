@@ -13,9 +13,17 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from neardup.atomic import write_error
-from neardup.cli.index.inputs import Counted, files_argument, found_files, line_options, line_reading, places
+from neardup.cli.index.inputs import (
+    Counted,
+    files_argument,
+    found_files,
+    line_options,
+    line_reading,
+    places,
+    refuse_export,
+)
 from neardup.cli.index.pipe import Interruptible, Output, quiet_when_nobody_listens
-from neardup.cli.index.place import index_path, is_there, opened, refuse_files, shown
+from neardup.cli.index.place import index_path, is_there, opened, refuse_files, shown, take_back
 from neardup.cli.options import without_unneeded
 from neardup.errors import UsageError
 
@@ -66,7 +74,7 @@ def filter_(path: str, files: tuple[str, ...], **given: Any) -> None:
         signals = until_done.enter_context(Interruptible())
         judge = _dry(path, until_done) if given["dry_run"] else _wet(path, until_done, talk)
         rejected = until_done.enter_context(_Rejected(given["rejected"], as_json=given["format_"] != "lines"))
-        passing = _Passing(Output(), rejected, given["on_error"] == "pass")
+        passing = _Passing(Output(), rejected, untouched=given["on_error"] == "pass")
         tally.starts(talk)
         try:
             for batch in _lines(named, given, counted, talk, signals):
@@ -102,6 +110,7 @@ def _lines(
     for file in files:
         if given["rejected"] is not None and os.path.realpath(given["rejected"]) == os.path.realpath(file.path):
             raise UsageError(f"--rejected {given['rejected']}: is an input too. Choose another file.")
+        refuse_export(file)
         if file.format not in ("jsonl", "lines"):
             raise UsageError(
                 f"{file.name}: lines are passed on as they are, and {file.format} has none. Give JSONL; or ask with "
@@ -115,10 +124,15 @@ def _wet(path: str, until_done: ExitStack, talk: "Talk") -> "Judge":
     """Judge and remember."""
     new = not is_there(path)
     index = until_done.enter_context(opened(path, create=True))
-    if new:
-        talk.say(
-            f"{shown(path)}: there was no index; one is made, by recipe stream. Another recipe: neardup index create."
-        )
+    if not new:
+        return index.check_and_add_many
+    talk.say(f"{shown(path)}: there was no index; one is made, by recipe stream. Another recipe: neardup index create.")
+
+    def not_in_vain(error: type[BaseException] | None, *_: object) -> None:
+        if take_back(path, index) and error is not BrokenPipeError:
+            talk.say(f"{path}: no document came to be remembered, so there is no index again.")
+
+    until_done.push(not_in_vain)
     return index.check_and_add_many
 
 
@@ -178,17 +192,25 @@ def _told(line: "Line", verdict: "Verdict", *, as_json: bool) -> bytes:
     about = {**verdict.to_dict(), "source": line.source, "line": line.number}
     if verdict.match is not None and verdict.match.id == verdict.id:
         about["again"] = True
-    document = line.raw.removeprefix(b"\xef\xbb\xbf").strip()
+    document = _text(line).strip()
     if not as_json:
         document = json.dumps(document.decode(), ensure_ascii=False).encode()
     return json.dumps(about, ensure_ascii=False).encode()[:-1] + b', "document": ' + document + b"}\n"
 
 
+def _text(line: "Line") -> bytes:
+    """Without the mark that files of some editors begin with."""
+    from neardup.cli.index.lines import BOM
+
+    return line.raw.removeprefix(BOM) if line.number == 1 else line.raw
+
+
 class _Passing:
     """Lines and their verdicts → standard output."""
 
-    def __init__(self, output: Output, rejected: _Rejected, unreadable_too: bool) -> None:
-        self._output, self._rejected, self._unreadable_too = output, rejected, unreadable_too
+    def __init__(self, output: Output, rejected: _Rejected, *, untouched: bool) -> None:
+        """untouched: lines without a document are passed on too, and all of them to the last byte."""
+        self._output, self._rejected, self._untouched = output, rejected, untouched
 
     def __call__(self, batch: list["Line"], verdicts: list["Verdict"]) -> None:
         """All that is new is written when this returns."""
@@ -196,13 +218,12 @@ class _Passing:
         rejected: list[tuple[Line, Verdict]] = []
         following = iter(verdicts)
         for line in batch:
-            if line.document is None:
-                passed += [line.raw] if self._unreadable_too else []
-                continue
-            verdict = next(following)
-            if verdict.new:
-                passed.append(line.raw)
-            else:
+            verdict = None if line.document is None else next(following)
+            if verdict is not None and not verdict.new:
                 rejected.append((line, verdict))
+            elif self._untouched:
+                passed.append(line.raw + line.end)
+            elif verdict is not None:
+                passed.append(_text(line) + b"\n")
         self._rejected.write(rejected)
-        self._output.write(b"".join(raw + b"\n" for raw in passed))
+        self._output.write(b"".join(passed))

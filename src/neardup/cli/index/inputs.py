@@ -4,13 +4,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.options import Decorator
+from neardup.cli.options import Decorator, with_options
 from neardup.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def document_options(command: Any) -> Any:
         show_default=True,
         help="What to do with what cannot be read.",
     )
-    return _all(command, *_FIELDS, formats, errors, _LONGEST, _QUIET)
+    return with_options(command, *_FIELDS, formats, errors, _LONGEST, _QUIET)
 
 
 def line_options(command: Any) -> Any:
@@ -72,11 +71,7 @@ def line_options(command: Any) -> Any:
         show_default=True,
         help="What to do with lines that cannot be read: stop, leave them out, or pass them on untouched.",
     )
-    return _all(command, *_FIELDS, formats, errors, _LONGEST, _QUIET)
-
-
-def _all(command: Any, *options: Decorator) -> Any:
-    return reduce(lambda c, option: option(c), reversed(options), command)
+    return with_options(command, *_FIELDS, formats, errors, _LONGEST, _QUIET)
 
 
 @dataclass
@@ -113,6 +108,11 @@ def line_reading(given: dict[str, Any]) -> "LineReading":
     return LineReading(given["format_"] or "jsonl", **{name: given[name] for name in names}, limit=held)
 
 
+def progress(named: tuple[str, ...], talk: "Talk") -> AbstractContextManager[object]:
+    """Bars for files. What comes in on standard input has no size that is known, and may be typed at this moment."""
+    return nullcontext() if named == ("-",) else talk
+
+
 def places(files: tuple[str, ...], talk: "Talk") -> tuple[str, ...]:
     """What was named; standard input where nothing was. An index is no input."""
     import sys
@@ -147,6 +147,18 @@ def found_files(files: tuple[str, ...], format: str | None, talk: "Talk") -> tup
     return found.files
 
 
+def refuse_export(file: "InputFile") -> None:
+    """An exported index is Parquet too, and holds no documents."""
+    from neardup.index.moving import EXPORT
+    from neardup.sources import format_of
+
+    if file.format == "parquet" and list(format_of(file).columns(file)) == EXPORT.names:
+        raise UsageError(
+            f"{file.name}: is an exported index, and documents are asked for. Add it to an index of the same recipe "
+            f"with: neardup index add INDEX --export {file.name}"
+        )
+
+
 def documents(
     files: tuple[str, ...], given: dict[str, Any], counted: Counted, talk: "Talk", waiting: Waiting = nullcontext
 ) -> Iterator[list["Document"]]:
@@ -155,7 +167,8 @@ def documents(
         from neardup.cli.index.lines import live_lines
 
         for batch in live_lines(line_reading(given), counted.problems, talk.say, waiting):
-            yield [line.document for line in batch if line.document is not None]
+            if found := [line.document for line in batch if line.document is not None]:
+                yield found
             counted.settle()
         return
     yield from _of_files(found_files(files, given["format_"], talk), given, counted, talk)
@@ -202,14 +215,9 @@ def _of_files(
 
 def _with_fields(file: "InputFile", given: dict[str, Any], talk: "Talk") -> "InputFile":
     from neardup.cli.index.lines import by_content
-    from neardup.index.moving import EXPORT
-    from neardup.sources import choose, format_of
+    from neardup.sources import choose
 
-    if file.format == "parquet" and list(format_of(file).columns(file)) == EXPORT.names:
-        raise UsageError(
-            f"{file.name}: is an exported index, and documents are asked for. Add it to an index of the same recipe "
-            f"with: neardup index add INDEX --export {file.name}"
-        )
+    refuse_export(file)
     fields, sentences = choose(file, text=given["text_field"], id=given["id_field"], url=given["url_field"])
     for sentence in sentences:
         talk.say(by_content(sentence))

@@ -13,7 +13,7 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,10 +22,11 @@ import msgspec
 
 from neardup.errors import InputError
 from neardup.index import Document
-from neardup.sources import Fields, InputFile, Problems, Split, choose, from_object
+from neardup.sources import Fields, InputFile, Problems, choose, from_object
 from neardup.sources.base import BATCH_BYTES
+from neardup.sources.compression import open_plain
 from neardup.sources.jsonl_problems import Lookout
-from neardup.sources.linewise import WholeLines, blocks
+from neardup.sources.linewise import BLOCK_BYTES, WholeLines
 
 AT_ONCE = 1000
 """Documents of a batch, at the most."""
@@ -33,7 +34,10 @@ AT_ONCE = 1000
 _LINGER = 0.05
 """Seconds for which more lines are waited for when some are there."""
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+"""What may stand before the first line."""
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 _PACKED = {
     b"\x1f\x8b": ("gzip", "zcat"),
@@ -46,13 +50,16 @@ _PACKED = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line without its end, and where it is from."""
+    """A line as it came, and where it is from."""
 
     source: str
     number: int
     raw: bytes
+    """Without its end."""
     document: Document | None
-    """None where it cannot be read, which was reported."""
+    """None where there is nothing in it, or where it cannot be read, which was reported."""
+    end: bytes = b"\n"
+    """Nothing, where the input ends without one."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,6 @@ class LineReading:
 
 
 Say = Callable[[str], None]
-_Block = tuple[int, list[bytes], bool]
-"""Number of the first line, lines, and whether no more of them are at hand."""
 
 
 def live_lines(
@@ -78,19 +83,22 @@ def live_lines(
 ) -> Iterator[list[Line]]:
     """Batches of lines on standard input. `waiting` surrounds the times at which nothing is there."""
     read = _reader(InputFile("-", "stdin", how.format), how, problems, say)
-    pieces = _pieces(sys.stdin.fileno(), waiting)
-    whole = WholeLines(pieces, at=0, line=1, limit=how.limit, too_long=read.too_long)
-    return _batches(((number, lines, True) for number, lines, _ in whole), read)
+    return _batches(_arriving(sys.stdin.fileno(), waiting), read, live=True)
 
 
 def file_lines(file: InputFile, how: LineReading, problems: Problems, say: Say) -> Iterator[list[Line]]:
     """Batches of lines of a file."""
-    read = _reader(file, how, problems, say)
-    found = blocks(Split(file, 0, file.size, file.size), limit=how.limit, too_long=read.too_long)
-    return _batches(((number, lines, False) for number, lines, _ in found), read)
+    return _batches(_stored(file), _reader(file, how, problems, say), live=False)
 
 
-def _pieces(descriptor: int, waiting: Callable[[], AbstractContextManager[None]]) -> Iterator[bytes]:
+def _stored(file: InputFile) -> Iterator[bytes]:
+    """What is in a file, in pieces."""
+    with open_plain(file.path, file.compression, file.name) as stream:
+        while data := stream.read(BLOCK_BYTES):
+            yield data
+
+
+def _arriving(descriptor: int, waiting: Callable[[], AbstractContextManager[None]]) -> Iterator[bytes]:
     """What has arrived: at least something, at most a batch."""
     ended, first = False, True
     while not ended:
@@ -120,22 +128,32 @@ def _refuse_packed(data: bytes) -> None:
             )
 
 
-def _batches(found: Iterable[_Block], read: "_Reader") -> Iterator[list[Line]]:
-    """About AT_ONCE lines or BATCH_BYTES; fewer where no more are at hand."""
+class _ToTheEnd:
+    """Pieces, and whether there are no more of them."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self.through = pieces, False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._pieces
+        self.through = True
+
+
+def _batches(pieces: Iterator[bytes], read: "_Reader", *, live: bool) -> Iterator[list[Line]]:
+    """About AT_ONCE lines or BATCH_BYTES; fewer where they are live, and no more are at hand."""
     batch: list[Line] = []
     size = 0
+    given = _ToTheEnd(pieces)
     try:
-        for first, lines, last in found:
+        for first, lines, _ in WholeLines(iter(given), at=0, line=1, limit=read.how.limit, too_long=read.too_long):
+            end = b"" if given.through else b"\n"  # what is left when there is no more had none
             for number, raw in enumerate(lines, first):
-                line = read(raw, number)
-                if line is None:
-                    continue
-                batch.append(line)
+                batch.append(Line(read.file.name, number, raw, read(raw, number), end))
                 size += len(raw)
                 if len(batch) >= AT_ONCE or size >= BATCH_BYTES:
                     yield batch
                     batch, size = [], 0
-            if last and batch:
+            if live and batch:
                 yield batch
                 batch, size = [], 0
     except InputError:  # what came before it counts
@@ -157,23 +175,29 @@ class _Reader:
         detail = f"the line has {length:,} bytes, more than {self.problems.max_document_bytes:,}"
         self.problems.report(self.file.name, number, "too long", detail, "Raise --max-document-bytes")
 
-    def __call__(self, raw: bytes, number: int) -> Line | None:
-        """None for lines that are nothing."""
+    def __call__(self, raw: bytes, number: int) -> Document | None:
+        """What a line holds; None where that is nothing, or was reported."""
         if len(raw) > self.problems.max_document_bytes:
             self.too_long(number, len(raw))
-            return Line(self.file.name, number, raw, None)
+            return None
+        if number == 1:
+            if raw.startswith(_UTF16):
+                advice = "Convert it first: iconv -f UTF-16 -t UTF-8"
+                self.problems.report(self.file.name, number, "not UTF-8", "it begins as UTF-16 does", advice)
+                return None
+            raw = raw.removeprefix(BOM)
         return self.read(raw, number)
 
-    def read(self, raw: bytes, number: int) -> Line | None:
-        """A line of bearable length."""
+    def read(self, raw: bytes, number: int) -> Document | None:
+        """Of a line of bearable length."""
         text = raw.removesuffix(b"\r")
         try:
             text.decode()
         except UnicodeDecodeError as error:
             detail = f"byte {text[error.start]:#04x} at column {error.start + 1}"
             self.problems.report(self.file.name, number, "not UTF-8", detail, "Convert it to UTF-8")
-            return Line(self.file.name, number, raw, None)
-        return Line(self.file.name, number, raw, Document(named_by(text), text))
+            return None
+        return Document(named_by(text), None, text) if self.how.html else Document(named_by(text), text)
 
 
 class _JsonReader(_Reader):
@@ -198,26 +222,25 @@ class _JsonReader(_Reader):
         self._decode = msgspec.json.Decoder(row).decode
         self._lookout = Lookout(self.file.with_fields(fields), row, self.problems)
 
-    def read(self, raw: bytes, number: int) -> Line | None:
+    def read(self, raw: bytes, number: int) -> Document | None:
         """The wanted fields of an object."""
-        plain = raw.removeprefix(_BOM) if number == 1 else raw
-        if not plain.strip():
+        if not raw.strip():
             return None
         if not self._chosen:
             try:
-                fields = _fields(self.file, _object(plain), self.how, self.say)
+                fields = _fields(self.file, _object(raw), self.how, self.say)
             except InputError as error:
                 self.problems.report(self.file.name, number, "no text field", str(error))
-                return Line(self.file.name, number, raw, None)
+                return None
             if fields is not None:
                 self._begin(fields)
                 self._chosen = True
         row: Any
         try:
-            row = self._decode(plain)
+            row = self._decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            row = self._lookout.row(plain, number)
-        return Line(self.file.name, number, raw, None if row is None else self._document(row))
+            row = self._lookout.row(raw, number)
+        return None if row is None else self._document(row)
 
     def _document(self, row: Any) -> Document:
         text: str | None = row.text
@@ -231,8 +254,10 @@ class _JsonReader(_Reader):
 
 
 def _reader(file: InputFile, how: LineReading, problems: Problems, say: Say) -> _Reader:
-    kind = _JsonReader if file.format == "jsonl" else _Reader
-    return kind(file, how, problems, say)
+    if file.format == "jsonl":
+        return _JsonReader(file, how, problems, say)
+    choose(file, text=how.text_field, id=how.id_field, url=how.url_field)  # refuses columns, which lines do not have
+    return _Reader(file, how, problems, say)
 
 
 def _object(raw: bytes) -> dict[str, Any]:
@@ -244,10 +269,13 @@ def _object(raw: bytes) -> dict[str, Any]:
 
 
 def _fields(file: InputFile, first: dict[str, Any], how: LineReading, say: Say) -> Fields | None:
-    """Guessed from one object, if there is something in it; fields that were named need not be."""
+    """Guessed from one object, if there is something in it. A text or an id that was named and is not there is missed
+    where the line is read; a line may do without a URL, so one that was named and is not there is refused here."""
     if not first:
         return None
-    named = [n for n in (how.text_field, how.id_field, how.url_field) if n is not None and n != "none"]
+    named = [n for n in (how.text_field, how.id_field) if n is not None and n != "none"]
+    if how.url_field in first:  # whatever it holds
+        named.append(how.url_field)
     kinds: dict[str, Any] = dict.fromkeys(named, "")
     for name, value in first.items():
         if isinstance(value, str):

@@ -6,11 +6,10 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from neardup.atomic import write_error
+from neardup.errors import OutputError
 
 BROKEN_PIPE = 128 + signal.SIGPIPE
 """The exit code of a program that nobody listens to any more."""
@@ -22,15 +21,18 @@ class Output:
     def __init__(self) -> None:
         self._descriptor = sys.stdout.fileno()
         self._is_file = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
-        self._fresh = True
+        self._begun: bool | None = None
+        """Whether the last line has no end; None: nobody has looked."""
 
     def write(self, data: bytes) -> None:
         """All of it, or an error."""
         if not data:
             return
-        if self._fresh and self._is_file and _ends_in_a_line(self._descriptor):
-            data = b"\n" + data  # a kill in the middle of writing left half a line: nothing may be glued to it
-        self._fresh = False
+        if self._begun is None:
+            self._begun = self._is_file and _ends_in_a_line(self._descriptor)
+        if self._begun:
+            data = b"\n" + data  # nothing may be glued to half a line, which a kill left, or which came without an end
+        self._begun = not data.endswith(b"\n")
         try:
             rest = memoryview(data)
             while rest:
@@ -40,7 +42,9 @@ class Output:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise write_error(Path("standard output"), error) from error
+            raise OutputError(
+                f"standard output: cannot be written ({error.strerror}). Mend that, and run the same command again."
+            ) from error
 
 
 def _ends_in_a_line(descriptor: int) -> bool:

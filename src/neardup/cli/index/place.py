@@ -1,6 +1,9 @@
 """Where an index is, and how it is called in print."""
 
+import fcntl
 import os
+import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +43,19 @@ def refuse_files(path: str) -> None:
     """Somebody forgot to name the index, or named it last."""
     if not path.startswith(SHARED) and Path(path).is_file():
         raise UsageError(f"{path}: is a file, and PATH is an index: a folder, or postgresql://…")
+
+
+def take_back(path: str, index: "Index") -> bool:
+    """Remove a new index that got no document. Not one in a database, which others may have found meanwhile; nor one
+    that another process begins to write to when this one lets go of it."""
+    if path.startswith(SHARED) or len(index):
+        return False
+    index.close()
+    with suppress(OSError), (Path(path) / "LOCK").open("r+b") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # RocksDB's own
+        shutil.rmtree(path)
+        return True
+    return False
 
 
 def _refuse_locked(path: str) -> None:

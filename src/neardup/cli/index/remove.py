@@ -32,8 +32,7 @@ def remove(path: str, ids: tuple[str, ...], **given: Any) -> None:
     jq -c 'select(.status == 404)' fetched.jsonl | neardup index remove seen.ndx
     """
     without_unneeded()
-    from neardup.cli.index.tally import many
-    from neardup.cli.show import Talk
+    from neardup.cli.show import Talk, many
     from neardup.comparing.documents import inert
 
     talk = Talk(quiet=given["quiet"])

@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 
-from neardup.cli.show import Talk
+from neardup.cli.show import Talk, many
 from neardup.index import Verdict
 from neardup.kernels import when_compiling
 
@@ -35,7 +35,7 @@ class Tally:
     def rate(self) -> str:
         """Documents per second."""
         elapsed = max(1e-9, time.perf_counter() - self._since)
-        return f"{self.counts['documents'] / elapsed:,.0f} documents/s"
+        return f"{many(round(self.counts['documents'] / elapsed), 'document')}/s"
 
     def sentence(self, passed: str, *, skipped: int, skipped_how: str = "left out") -> str:
         """passed: what is said of new documents."""
@@ -47,8 +47,3 @@ class Tally:
         if skipped:
             parts.append(f"{skipped:,} that cannot be read, {skipped_how}")
         return ", ".join(parts) + f" · {self.rate}"
-
-
-def many(number: int, word: str) -> str:
-    """A number of things."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

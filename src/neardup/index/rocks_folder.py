@@ -1,0 +1,372 @@
+"""A folder with a RocksDB database: making it, opening it, and refusing what is damaged or is something else.
+
+    index.json      the format, and what the index was created with
+    acknowledged    the sequence number of the last commit
+    writer.pid      who has it open for writing, to tell others
+    all else        RocksDB's own: tables, logs, and the list of them
+
+A new folder is made under another name, and gets its own when all of it is on disk.
+
+The mark in `acknowledged` is written after the log, and never synced: so it is never ahead of the log, unless the log
+was cut or copied while it was being written, and that is how both are recognised.
+"""
+
+import json
+import os
+import shutil
+import struct
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from neardup.atomic import sync
+from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError
+from neardup.index.store import FORMAT
+
+FAMILIES = ("keys", "documents", "texts", "ids")
+_ASKED_IN_VAIN = ("keys", "ids")
+"""Families of which mostly what is not there is asked for: filters answer that."""
+_COUNTS = struct.Struct("<QQQ")
+_MARK = struct.Struct("<Q")
+_SETTINGS = "index.json"
+_CACHE = 256 << 20
+_BUFFER = 16 << 20
+_LOG = 64 << 20
+"""Bytes of the log, at the most: what is read again when a store is opened after a kill."""
+_ATTEMPTS = 5
+_MOST_MOVES = 100
+_NO_ROOM = ("No space left", "File too large", "Disk quota exceeded")
+
+
+def exists(path: Path) -> bool:
+    """Whether there is a store."""
+    try:
+        return (path / _SETTINGS).exists()
+    except PermissionError as error:
+        raise StoreError(f"{path}: this user may not enter the folder.") from error
+
+
+def require(path: Path) -> None:
+    """Refuse a path at which there is no store, and say what is there instead."""
+    if exists(path):
+        return
+    if (path / "CURRENT").exists():
+        raise StoreError(f"{path}: {_SETTINGS} is missing, so nobody knows how this index was made.")
+    if path.is_file():
+        raise StoreError(f"{path}: is a file, and no index.")
+    if (path / "run.json").exists():
+        raise StoreError(f"{path}: is a run, and no index. Make one of it: neardup index create INDEX --run {path}")
+    raise StoreError(f"{path}: there is no index. Make one with: neardup index create {path}")
+
+
+def make(path: Path, settings: dict[str, Any]) -> None:
+    """A new database, in a folder that does not exist or is empty."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise StoreError(f"{path}: is there already, and is no index. Choose another name.")
+    if not path.parent.exists():
+        missing = next(folder for folder in reversed(path.parents) if not folder.exists())
+        raise OutputError(f"{path}: there is no folder {missing}. Make it first, or mend the path.")
+    draft = path
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".draft", dir=path.parent))
+        draft.chmod(0o755)
+        (draft / _SETTINGS).write_text(json.dumps({"format": FORMAT, **settings}, indent=2))
+        Folder(draft, read_only=False, new=True).close()
+        for written in (draft / _SETTINGS, draft):
+            sync(written)
+        draft.replace(path)
+        sync(path.parent)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be created ({error.strerror}).") from error
+    finally:
+        if draft != path:
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def settings_of(path: Path) -> dict[str, Any]:
+    """What it was created with."""
+    try:
+        found: dict[str, Any] = json.loads((path / _SETTINGS).read_text())
+        format = found.pop("format")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(
+            f"{path / _SETTINGS}: cannot be read ({error}), so nobody knows how this index was made."
+        ) from error
+    if format != FORMAT:
+        raise StoreError(
+            f"{path}: the index has format {format}, and this neardup knows format {FORMAT}. Use the neardup that made "
+            "it, or build the index again."
+        )
+    return found
+
+
+class Counts(NamedTuple):
+    """Of a store."""
+
+    following: int
+    """The number of the next document."""
+    documents: int
+    removed: int
+    """Since the last compaction."""
+
+
+class Folder:
+    """An open one: RocksDB's families, for whoever reads and writes them."""
+
+    def __init__(self, path: Path, *, read_only: bool, new: bool = False) -> None:
+        """new: there is nothing yet but the settings."""
+        self.path, self.read_only = path, read_only
+        self._mark = -1
+        self._own: tempfile.TemporaryDirectory[str] | None = None
+        """What a follower of the writer writes down for itself."""
+        mark = _marked(path)
+        self._db = self._opened(new)
+        self.family: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
+        self.handle: dict[str, Any] = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
+        self._default: Any = self._db.get_column_family_handle("default")
+        try:
+            if read_only:
+                self.catch_up()
+            self._refuse_parts(mark)
+            if not read_only:
+                self._mark = os.open(path / "acknowledged", os.O_WRONLY | os.O_CREAT, 0o644)
+                self._acknowledge()
+                (path / "writer.pid").write_text(str(os.getpid()))
+        except OSError as error:
+            self.close()
+            raise OutputError(f"{path}: cannot be written ({error.strerror}).") from error
+        except NeardupError:
+            self.close()
+            raise
+
+    def _opened(self, new: bool) -> Any:
+        try:
+            from rocksdict import AccessType, Rdict, WriteOptions
+        except ImportError as error:
+            raise MissingExtra("An index", "index") from error
+        self._durable = WriteOptions()
+        self._durable.sync = True
+        how = AccessType.read_write()
+        if self.read_only:
+            self._own = tempfile.TemporaryDirectory(prefix="neardup-reader-", ignore_cleanup_errors=True)
+            how = AccessType.secondary(self._own.name)
+        try:
+            if self.read_only:
+                self._read_strictly()
+            options, families = _options(new)
+            return Rdict(str(self.path), options, families, access_type=how)
+        except Exception as error:  # the binding has no exceptions of its own
+            self._clean_up()
+            raise self.refusal(error) from error
+
+    def _read_strictly(self) -> None:
+        """Open and close it. A follower of the writer takes what it finds: of 20 tables that were missing or cut it
+        left out 16 and said nothing. This opening refuses them all, and cannot follow. A writer may take a table away
+        meanwhile: then once more."""
+        from rocksdict import AccessType, Rdict
+
+        for attempt in range(_ATTEMPTS):
+            options, families = _options(False)
+            try:
+                Rdict(str(self.path), options, families, access_type=AccessType.read_only()).close()
+                return
+            except Exception as error:
+                if attempt + 1 == _ATTEMPTS or "No such file" not in str(error):
+                    raise
+
+    def _refuse_parts(self, mark: int) -> None:
+        """Refuse a store that RocksDB takes for whole and of which a part is missing: the end of the log, or a log or
+        table that it does not know of. Families are flushed together, and one after the other when a store is closed,
+        ids last: so where documents and ids are there the rest is."""
+        reached, documents = self.reached(), self.counts().documents
+        if reached < mark:
+            missing = f"{mark - reached:,} of {mark:,} acknowledged changes"
+        elif (there := min(self._entries("documents"), self._entries("ids"))) < documents:
+            missing = f"{documents - there:,} of {documents:,} documents"
+        else:
+            return
+        raise StoreError(
+            f"{self.path}: {missing} are missing: the folder was cut short, or copied while a process was writing to "
+            "it. Copy it again when none does."
+        )
+
+    def _entries(self, name: str) -> int:
+        """Of a family, those of removed documents included that RocksDB has not dropped yet."""
+        family, found = self.family[name], 0
+        for part in ("active-mem-table", "imm-mem-tables"):  # before the tables: what moves there is counted twice
+            found += family.property_int_value(f"rocksdb.num-entries-{part}")
+            found -= family.property_int_value(f"rocksdb.num-deletes-{part}")
+        told = family.property_value("rocksdb.aggregated-table-properties")
+        entries, deletions = (int(told.split(f"# {what}=")[1].split(";")[0]) for what in ("entries", "deletions"))
+        return int(found + entries - deletions)
+
+    def refusal(self, error: Exception) -> NeardupError:
+        """What RocksDB's message means."""
+        told = str(error)
+        if "While lock file" in told or "lock hold by" in told:
+            return StoreError(
+                f"{self.path}: process {self._writer()} is writing to this index, and one can at a time. Wait for it, "
+                "ask it meanwhile (`neardup index check` and `info`, read_only=True), or let a service have it."
+            )
+        if "Permission denied" in told:
+            return StoreError(
+                f"{self.path}: this user may not write to the folder, and RocksDB does so at every opening, also for "
+                "reading. Ask for the right to, take a copy, or ask a service (`neardup serve`) that may."
+            )
+        if any(reason in told for reason in _NO_ROOM):
+            return OutputError(f"{self.path}: there is no room on the disk, and an index needs some to open ({told}).")
+        return StoreError(
+            f"{self.path}: the index is damaged or incomplete: {told}. Restore a copy, or build it again."
+        )
+
+    def _writer(self) -> str:
+        try:
+            return (self.path / "writer.pid").read_text().strip()
+        except OSError:
+            return "another"
+
+    def counts(self) -> Counts:
+        """As they are stored."""
+        try:
+            found = self._db.get(b"counts")
+        except Exception as error:
+            raise self.refusal(error) from error
+        return Counts(0, 0, 0) if found is None else Counts(*_COUNTS.unpack(found))
+
+    def put_counts(self, batch: Any, counts: Counts) -> None:
+        """Into a batch."""
+        batch.put(b"counts", _COUNTS.pack(*counts), self._default)
+
+    def reached(self) -> int:
+        """RocksDB's sequence number: another one after every change."""
+        return int(self._db.latest_sequence_number())
+
+    def write(self, batch: Any) -> None:
+        """All of it, on disk when this returns. After a failure RocksDB takes no other: open it again."""
+        try:
+            self._db.write(batch, self._durable)
+        except Exception as error:
+            if any(reason in str(error) for reason in _NO_ROOM):
+                raise OutputError(
+                    f"{self.path}: the disk is full; the last change was not acknowledged. Make room, then repeat it."
+                ) from error
+            raise OutputError(
+                f"{self.path}: cannot be written: {error}. The last change was not acknowledged."
+            ) from error
+        with suppress(OSError):  # a mark that lags says less, and nothing wrong
+            self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        os.pwrite(self._mark, _MARK.pack(self.reached()), 0)
+
+    def catch_up(self) -> None:
+        """With the writer. Tables first, then the log, as RocksDB does it: what the writer moves from the one to the
+        other in between is in neither. So until no table came or went meanwhile."""
+        try:
+            for _ in range(_MOST_MOVES):
+                before = self._tables()
+                self._db.try_catch_up_with_primary()
+                if self._tables() == before:
+                    return
+        except Exception as error:
+            raise self.refusal(error) from error
+
+    def _tables(self) -> tuple[str, int]:
+        """Another one where the writer's list of tables is another one."""
+        current = (self.path / "CURRENT").read_text().strip()
+        return current, (self.path / current).stat().st_size
+
+    def compact(self) -> None:
+        """Every level is merged into the last."""
+        try:
+            for family in self.family.values():
+                family.flush()
+                family.compact_range(None, None)
+            self._db.flush()
+        except Exception as error:
+            raise self.refusal(error) from error
+
+    def size(self) -> int:
+        """Bytes of its files; one that goes meanwhile has none."""
+        found = 0
+        for file in self.path.iterdir():
+            with suppress(FileNotFoundError):
+                found += file.stat().st_size
+        return found
+
+    def memory(self) -> int:
+        """Bytes that RocksDB holds: what was written last, filters, and blocks that were read (one cache for all)."""
+        families = list(self.family.values())
+        own = ("rocksdb.cur-size-all-mem-tables", "rocksdb.estimate-table-readers-mem")
+        held = sum(family.property_int_value(name) or 0 for family in families for name in own)
+        return held + (families[0].property_int_value("rocksdb.block-cache-usage") or 0)
+
+    def close(self) -> None:
+        """Families and handles first: RocksDB's lock stays until all of them are gone."""
+        for family in (*self.family.values(), self._db):
+            with suppress(Exception):  # a flush that fails, on a full disk: all of it is in the log
+                family.close()
+        self.family, self.handle, self._default, self._db = {}, {}, None, None
+        if self._mark >= 0:
+            os.close(self._mark)
+            self._mark = -1
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        if self._own is not None:
+            self._own.cleanup()
+
+
+def _marked(path: Path) -> int:
+    """The sequence number that was acknowledged last, for all that is known."""
+    try:
+        return int(_MARK.unpack((path / "acknowledged").read_bytes())[0])
+    except (OSError, struct.error):
+        return 0
+
+
+def _options(new: bool) -> tuple[Any, dict[str, Any]]:
+    """Of the database and its families. They must be given at every opening, or the filters are lost."""
+    from rocksdict import (
+        BlockBasedOptions,
+        Cache,
+        DBCompactionStyle,
+        DBCompressionType,
+        Options,
+        UniversalCompactOptions,
+    )
+
+    cache = Cache(_CACHE)
+
+    def family(name: str) -> Any:
+        table = BlockBasedOptions()
+        table.set_block_cache(cache)
+        table.set_format_version(5)
+        table.set_block_size(8192)
+        table.set_cache_index_and_filter_blocks(False)
+        options = Options(raw_mode=True)
+        if name in _ASKED_IN_VAIN:
+            table.set_bloom_filter(10, False)
+            options.set_memtable_prefix_bloom_ratio(0.1)
+            options.set_memtable_whole_key_filtering(True)
+            runs = UniversalCompactOptions()  # keys in no order are merged half as often as by levels
+            runs.max_size_amplification_percent = 200
+            options.set_compaction_style(DBCompactionStyle.universal())
+            options.set_universal_compaction_options(runs)
+        options.set_block_based_table_factory(table)
+        options.set_write_buffer_size(_BUFFER)
+        options.set_max_write_buffer_number(4)
+        options.set_compression_type(DBCompressionType.lz4())
+        options.set_bottommost_compression_type(DBCompressionType.zstd())
+        return options
+
+    options = family("default")
+    options.create_if_missing(new)
+    options.create_missing_column_families(new)
+    options.set_max_background_jobs(2)
+    options.set_max_total_wal_size(_LOG)
+    options.set_atomic_flush(True)
+    options.set_allow_concurrent_memtable_write(False)  # there is one writer: a tenth faster
+    options.set_keep_log_file_num(2)
+    return options, {name: family(name) for name in FAMILIES}
