@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from neardup.recipe import Recipe as Recipe
     from neardup.recipes import load_recipe as load_recipe
     from neardup.recipes import recipe_names as recipe_names
+    from neardup.refine import Grouped as Grouped
+    from neardup.refine import group as group
+    from neardup.refine import sign as sign
     from neardup.report import write_report as write_report
     from neardup.result import Result as Result
     from neardup.shingles import ShingleSettings as ShingleSettings
@@ -90,6 +93,7 @@ _HOME = {
     "Evaluation": "neardup.evaluating",
     "Explanation": "neardup.model",
     "Filter": "neardup.analysis.filters",
+    "Grouped": "neardup.refine",
     "Index": "neardup.index",
     "InputError": "neardup.errors",
     "LabellingSession": "neardup.audit",
@@ -119,6 +123,7 @@ _HOME = {
     "compare": "neardup.comparing",
     "dedup": "neardup.pipeline",
     "evaluate": "neardup.evaluating",
+    "group": "neardup.refine",
     "load_recipe": "neardup.recipes",
     "measure_recall": "neardup.audit",
     "pairs": "neardup.pairing",
@@ -126,6 +131,7 @@ _HOME = {
     "recipe_names": "neardup.recipes",
     "resemblance": "neardup.single",
     "scores": "neardup.single",
+    "sign": "neardup.refine",
     "sketch": "neardup.single",
     "write_report": "neardup.report",
 }

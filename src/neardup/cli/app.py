@@ -24,6 +24,8 @@ _COMMANDS = {
     "audit": "Measure how right a finished run is: recall by brute force, precision by people.",
     "evaluate": "Measure recipes against labelled truth, side by side.",
     "index": "Remember documents, and tell which arriving ones are near-duplicates.",
+    "group": "Group the near-duplicates of search results under the best-ranked one.",
+    "sign": "Give every document a signature by which search results are grouped.",
     "serve": "Serve an index over HTTP: check documents as they arrive, add, compare, group.",
     "explain": "Say why documents of a finished run were kept or removed.",
     "sample": "Make a small labelled collection to try things on.",
@@ -79,6 +81,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors become sentences on stderr and an exit code."""
     try:
         code: Any = cli.main(arguments, prog_name="neardup", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # what cannot be written is to be known here, and not when Python ends
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
         shown = StringIO()

@@ -1,0 +1,126 @@
+"""Records of any engine → results: which field is the text, the HTML, the signature, by the usual names or as named."""
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from neardup.errors import InputError, UsageError
+from neardup.refine.formats.page import SIGNATURE_FIELD, Fields, Id, Result
+from neardup.sources.fields import HTML_NAMES, ID_NAMES, TEXT_NAMES, URL_NAMES
+
+SNIPPET_NAMES = ("snippet", "summary", "excerpt", "abstract", "description", "highlight")
+TITLE_NAMES = ("title", "name", "headline")
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "id": ID_NAMES,
+    "url": URL_NAMES,
+    "title": TITLE_NAMES,
+    "snippet": SNIPPET_NAMES,
+    "text": tuple(name for name in TEXT_NAMES if name not in (*HTML_NAMES, *SNIPPET_NAMES)),
+    "html": HTML_NAMES,
+    "signature": (SIGNATURE_FIELD,),
+}
+"""The usual names of what a result may have, the likelier first."""
+
+
+def results(
+    records: Sequence[Any],
+    fields: Fields,
+    *,
+    raws: Sequence[dict[str, Any]] | None = None,
+    names: Mapping[str, tuple[str, ...]] = NAMES,
+    snippet: Callable[[dict[str, Any]], str | None] | None = None,
+) -> list[Result]:
+    """A result of every record.
+
+    raws      what goes back to the caller, where it is not the record itself
+    snippet   of a raw record, where the format has a place of its own for it, which goes before the usual names. It is
+              not looked at where a result has anything better to compare
+    """
+    if not all(isinstance(record, dict) for record in records):
+        raise _no_object(records)
+    raws = records if raws is None else raws
+    present: set[str] = set().union(*records)
+    chosen = {role: tuple(name for name in usual if name in present) for role, usual in names.items()}
+    for role in ("text", "html", "signature", "id"):
+        name = getattr(fields, role)
+        if name is not None:
+            chosen[role] = (name,)
+            if name not in present:
+                records = _reached(records, name, role, present)
+    columns = [_column(records, chosen[role]) for role in ("url", "title", "snippet", "text", "html", "signature")]
+    if snippet is not None:
+        whole = zip(*columns[3:], strict=True)
+        columns[2] = [
+            usual if any(better) else snippet(raw) or usual
+            for usual, raw, better in zip(columns[2], raws, whole, strict=True)
+        ]
+    return list(map(Result, [_id(record, chosen["id"]) for record in records], *columns, raws))
+
+
+def listed(found: Any, where: str) -> list[dict[str, Any]]:
+    """The records at a place of a response, if they are a list of objects."""
+    if not isinstance(found, list):
+        raise InputError(f"{where}: is {type(found).__name__}; it is a list of results.")
+    if not all(isinstance(record, dict) for record in found):
+        raise _no_object(found)
+    return found
+
+
+def _no_object(records: Sequence[Any]) -> InputError:
+    place, kind = next((at + 1, type(r).__name__) for at, r in enumerate(records) if not isinstance(r, dict))
+    return InputError(
+        f"result {place} is {kind}; a result is an object (dict) with an id or url and text, html, snippet or a "
+        "stored signature."
+    )
+
+
+def _column(records: Sequence[dict[str, Any]], names: tuple[str, ...]) -> list[Any]:
+    """Of every record the first of these fields that has text."""
+    if not names:
+        return [None] * len(records)
+    usual = [record.get(names[0]) for record in records]
+    if all(type(value) is str and value for value in usual):
+        return usual
+    return [_first(record, names) for record in records]
+
+
+def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """The first of these fields that has text."""
+    for name in names:
+        value = record.get(name)
+        if value and (isinstance(value, str | bytes) or (value := _joined(value))):
+            return value
+    return None
+
+
+def _joined(value: Any) -> str | None:
+    """A field of several values is their lines; what is no text is nothing."""
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return "\n".join(value)
+    return None
+
+
+def _id(record: dict[str, Any], names: tuple[str, ...]) -> Id | None:
+    for name in names:
+        value = record.get(name)
+        if value is not None and value != "":
+            return value if isinstance(value, str | int) else str(value)
+    return None
+
+
+def _reached(records: Sequence[dict[str, Any]], path: str, role: str, present: set[str]) -> list[dict[str, Any]]:
+    """The records with what a path leads to under the path's own name."""
+    found = [_follow(record, path.split(".")) for record in records]
+    if records and all(value is None for value in found):
+        known = sorted(map(str, present))
+        near = get_close_matches(path, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"they have {', '.join(known[:12]) or 'no fields'}."
+        raise UsageError(f"{role}_field = {path!r}: none of the {len(records)} results has that field; {hint}")
+    return [{**record, path: value} for record, value in zip(records, found, strict=True)]
+
+
+def _follow(record: Any, parts: list[str]) -> Any:
+    for part in parts:
+        record = record.get(part) if isinstance(record, dict) else None
+    return record

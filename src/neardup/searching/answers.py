@@ -1,0 +1,46 @@
+"""What a searched collection answers."""
+
+from dataclasses import dataclass
+
+Snippet = list[tuple[str, bool]]
+"""Pieces of text in order, and whether each is something that was searched for. Plain text, never markup."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A document that was found."""
+
+    id: str
+    url: str | None
+    title: str
+    """Never empty: a document without a title has its first words, one without words its id."""
+    score: float
+    """BM25; a match in the title counts more."""
+    snippet: Snippet
+    signature: bytes
+    """What `neardup.refine` compares results by."""
+    place: int
+    """Its number in the collection, from 0, in the order in which it is read."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer to a query."""
+
+    hits: list[Hit]
+    """The best first; those of equal score in the order of the collection."""
+    total: int
+    """How many documents match, shown or not."""
+    seconds: float
+    partial: bool = False
+    """No document has all that was asked for; these have some of it."""
+
+
+@dataclass(frozen=True)
+class Full:
+    """A whole document."""
+
+    id: str
+    url: str | None
+    title: str
+    text: str

@@ -1,0 +1,73 @@
+"""What a document is called: its title column, its page's <title>, else its first words.
+
+Only the first two are titles that somebody gave; the engine counts words in them for more.
+"""
+
+import html
+import re
+
+from neardup.sources import format_of
+from neardup.sources.base import InputFile
+from neardup.text.extract import decoded
+
+LONGEST = 200
+"""Characters of a title that are kept."""
+
+FIRST_WORDS = 80
+"""Characters of the text that stand for a title."""
+
+LOOKED_AT = 4096
+"""Bytes of the text among which the first words are."""
+
+TITLE_NAMES = ("title", "headline", "page_title", "heading", "subject")
+"""Names of columns with titles, the likelier first."""
+
+_HEAD = 32 << 10
+"""Bytes of a page in which its title is looked for."""
+_NO_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<title(?=[\s/>])[^>]{0,500}>([^<]*(?:<(?!/title\b)[^<]*)*)", re.IGNORECASE)
+_LONG_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
+_GAPS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]+")
+
+
+def title_column(file: InputFile) -> str | None:
+    """The column with titles, if there is one."""
+    if not format_of(file).tabular:
+        return None
+    fields = file.fields
+    kinds = format_of(file).columns(file)
+    lower = {name.lower(): name for name in reversed(kinds) if kinds[name] == "text" and name != fields.text}
+    return next((lower[name] for name in TITLE_NAMES if name in lower), None)
+
+
+def page_title(page: bytes, charset: str | None) -> str:
+    """The content of a page's first <title>; empty where there is none."""
+    head = page[:_HEAD]
+    if b"<title" not in head.lower() and b"\0" not in head[:64]:  # UTF-16 has zeros between its letters
+        return ""
+    found = _TITLE.search(_NO_MARKUP.sub(" ", decoded(head, charset=charset)))
+    return one_line(html.unescape(_LONG_REFERENCE.sub("\ufffd", found.group(1)))) if found else ""
+
+
+def one_line(text: str) -> str:
+    """Without line breaks and control characters, and not too long."""
+    return shortened(without_gaps(text[: 8 * LONGEST]), LONGEST)
+
+
+def first_words(text: bytes) -> str:
+    """The beginning of a text (UTF-8)."""
+    return shortened(without_gaps(text[:LOOKED_AT].decode("utf-8", "ignore")), FIRST_WORDS)
+
+
+def without_gaps(text: str) -> str:
+    """A space for every run of white space and control characters."""
+    joined = " ".join(text.split())
+    return joined if joined.isprintable() else _GAPS.sub(" ", joined).strip()
+
+
+def shortened(text: str, longest: int) -> str:
+    """At most so many characters, cut between words where there are any."""
+    if len(text) <= longest:
+        return text
+    cut = text.rfind(" ", longest // 2, longest)
+    return text[: cut if cut > 0 else longest - 1].rstrip() + "…"

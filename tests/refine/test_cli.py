@@ -1,0 +1,205 @@
+"""neardup group and neardup sign, as people and pipes use them."""
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import NamedTuple
+
+import pytest
+
+from neardup import group, sign
+from neardup.cli import main
+
+RESPONSES = Path(__file__).parent / "responses"
+LINES = (RESPONSES / "plain.jsonl").read_bytes()
+TEXT = "The ferry to the island leaves at nine, at noon and at six in the evening."
+
+
+class Done(NamedTuple):
+    code: int
+    out: bytes
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(capfdbinary, monkeypatch) -> Run:
+    """The command in this process."""
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+
+    def run(*arguments: object, stdin: bytes = b"") -> Done:
+        capfdbinary.readouterr()
+        with TemporaryFile("w+") as typed:
+            typed.buffer.write(stdin)
+            typed.seek(0)
+            monkeypatch.setattr(sys, "stdin", typed)
+            with pytest.raises(SystemExit) as ended:
+                main(list(map(str, arguments)))
+        told = capfdbinary.readouterr()
+        return Done(ended.value.code, told.out, told.err.decode())
+
+    return run
+
+
+def objects(lines: bytes) -> list[dict]:
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+@pytest.mark.parametrize("view", ["mark", "fold", "collapse", "drop"])
+def test_lines_in_lines_out(run, view):
+    done = run("group", "--show", view, stdin=LINES)
+    assert done.code == 0
+    assert objects(done.out) == group(objects(LINES)).shown(view)
+    assert done.err == "12 results, 6 groups, 6 folded; compared by text.\n"
+
+
+@pytest.mark.parametrize("name", ["opensearch", "solr", "meilisearch", "searxng", "plain"])
+def test_a_response_in_the_same_out(run, name):
+    path = RESPONSES / f"{name}.json"
+    done = run("group", path, "-q", "-t", "0.8", "--no-contained")
+    assert json.loads(done.out) == group(json.loads(path.read_bytes()), threshold=0.8, contained=False).shown()
+    assert done.out.count(b"\n") == 1
+    assert (done.code, done.err) == (0, "")
+
+
+def test_numbers_and_fields_stay_what_they_are(run, tmp_path):
+    kept = b'{"id":1.50,"text":"a b c","n":1e3,"big":12345678901234567890,"u":"\xc3\xbc","e":"\\u00fc"}'
+    (tmp_path / "one.json.gz").write_bytes(gzip.compress(b'{"hits":{"hits":[' + kept + b'],"total":1.0}}'))
+    done = run("group", tmp_path / "one.json.gz", "--show", "drop")
+    assert done.out == b'{"hits":{"hits":[' + kept.replace(b"\\u00fc", b"\xc3\xbc") + b'],"total":1.0}}\n'
+    assert run("group", "--show", "drop", stdin=kept).out == kept.replace(b"\\u00fc", b"\xc3\xbc") + b"\n"
+
+
+def test_fields_are_named(run):
+    path = RESPONSES / "elasticsearch.json"
+    done = run("group", path, "--text-field", "page.body", "--query", "winter", "--show", "fold")
+    grouped = group(json.loads(path.read_bytes()), text_field="page.body", query="winter")
+    assert json.loads(done.out) == grouped.shown("fold")
+    assert grouped.folded == 5
+    assert done.err == "12 results, 7 groups, 5 folded; compared by text around the query.\n"
+    named = run("group", "--signature-field", "s", "--id-field", "n", stdin=b'{"n":"x","s":"%b"}' % sign(TEXT).encode())
+    assert objects(named.out)[0]["neardup"] == {"group": "x", "rank": 1, "similar": 0}
+    assert "compared by signature" in named.err
+
+
+def test_what_was_compared_is_said(run):
+    lines = b'{"snippet":"a b c"}\n{"title":"d e f"}\n{"url":"https://a.example/"}\n'
+    told = run("group", stdin=lines).err
+    assert told == "3 results, 3 groups, 0 folded; compared by snippet (1), title (1); 1 without anything to compare.\n"
+    nothing = run("group", stdin=b'[{"id":1,"words":"a b c"}]').err
+    assert "1 without anything to compare. Name the field to compare: --text-field" in nothing
+    signed = run("group", "--query", "a", stdin=b'{"neardup_signature":"%b"}' % sign(TEXT).encode()).err
+    assert "passages around the query need the text of all results" in signed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "says"),
+    [
+        ((), b" \n", 1, "stdin: is empty"),
+        ((), b'{"text":"a"}\n{"text":', 1, "stdin, line 2: is no JSON"),
+        ((), b'{"text":', 1, "stdin: is no JSON"),
+        ((), b'{"items":[]}', 1, "an object with items"),
+        ((), b'{"took":1,"responses":[]}', 1, "_msearch"),
+        ((), b'{"text":"a"}\n[1]\n', 1, "result 2 is list"),
+        (("--threshold", "70"), LINES, 2, "threshold = 70.0: a share of the passages"),
+        (("--text-field", "txt"), LINES, 2, "did you mean 'text'?"),
+        (("--format", "solr"), LINES, 1, "response.docs: is not there"),
+        (("--show", "hide"), LINES, 2, "'hide' is not one of"),
+        (("missing.json",), b"", 1, "missing.json: cannot be read"),
+    ],
+)
+def test_errors_are_sentences(run, arguments, stdin, code, says):
+    done = run("group", *arguments, stdin=stdin)
+    assert (done.code, done.out) == (code, b"")
+    assert says in done.err
+
+
+def test_a_collection_is_no_page(run):
+    done = run("group", stdin=b"{}\n" * 100_001)
+    assert done.code == 2
+    assert "neardup dedup" in done.err
+
+
+# Signatures.
+
+
+def test_every_line_gets_a_signature_and_keeps_its_bytes(run, tmp_path):
+    lines = [
+        b'{ "id" : 1.0, "text": "%b", "more": {"a": 1e3} }' % TEXT.encode(),
+        b'{"text":"\\u00fc \xc3\xbc"}\r',
+        b'{"text": null}',
+        b"",
+        b'{"text":"","neardup":[1]}\t',
+    ]
+    (tmp_path / "pages.jsonl.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + b"\n".join(lines)))
+    done = run("sign", tmp_path / "pages.jsonl.gz")
+    assert done.code == 0
+    assert "4 documents signed." in done.err
+    made = done.out.splitlines(keepends=True)
+    written = [line for line in lines if line]
+    for line, signed, text in zip(written, made, (TEXT, "ü ü", "", ""), strict=True):
+        body = line.rstrip(b"\r\t")
+        begin, end = body[:-1].rstrip(b" "), line[len(body) :]
+        assert signed == b'%b,"neardup_signature":"%b"}%b\n' % (begin, sign(text).encode(), end)
+
+
+def test_a_signature_that_is_there_is_made_again(run):
+    line = b'{"sig": "old", "text": "%b", "n": 1.50}\n' % TEXT.encode()
+    again = run("sign", "--field", "sig", "-q", stdin=line)
+    assert again.out == b'{"sig":"%b","text":"%b","n":1.50}\n' % (sign(TEXT).encode(), TEXT.encode())
+    assert run("sign", "--field", "sig", "-q", stdin=again.out).out == again.out
+
+
+def test_pages_are_signed_by_their_text(run):
+    page = f"<html><nav>Home News</nav><main><p>{TEXT}</p></main></html>"
+    done = run("sign", stdin=json.dumps({"html": page, "id": 1}).encode() + b"\n")
+    assert objects(done.out)[0]["neardup_signature"] == sign(html=page) == sign(TEXT)
+    as_text = run("sign", "--no-html", "--text-field", "html", stdin=json.dumps({"html": page}).encode())
+    assert objects(as_text.out)[0]["neardup_signature"] == sign(page)
+
+
+@pytest.mark.parametrize(("how", "left"), [("skip", [0, 2]), ("pass", [0, 1, 2])])
+def test_lines_that_cannot_be_read(run, how, left):
+    lines = [b'{"text":"a"}', b"no json", b'{"text":"b"}']
+    done = run("sign", "--on-error", how, stdin=b"\n".join(lines))
+    assert done.code == 0
+    assert [line[:7] for line in done.out.splitlines()] == [lines[at][:7] for at in left]
+    assert "1 line could not be read" in done.err
+    stopped = run("sign", stdin=b"\n".join(lines))
+    assert stopped.code == 1
+    assert "stdin" in stopped.err
+    assert len(stopped.out.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(("table.csv",), "a field is added to lines of JSON"), (("--field", ""), "a field has a name")],
+)
+def test_what_cannot_be_signed(run, tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("id,text\n1,a\n")
+    done = run("sign", *arguments)
+    assert (done.code, done.out) == (2, b"")
+    assert says in done.err
+
+
+def test_lines_are_answered_as_they_come():
+    """And grouped by what was signed."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "neardup", "sign", "-q"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as signing:
+        signed = []
+        for line in LINES.splitlines(keepends=True)[:3]:
+            signing.stdin.write(line)
+            signing.stdin.flush()
+            signed.append(json.loads(signing.stdout.readline()))
+        signing.stdin.close()
+        assert signing.wait(30) == 0
+    without = [{key: value for key, value in one.items() if key != "text"} for one in signed]
+    assert group(without).groups == group(objects(LINES)[:3]).groups

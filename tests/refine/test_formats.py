@@ -1,0 +1,261 @@
+"""Responses of search engines: read as they are, written as they came, refused where that cannot be right."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from neardup import group, sign
+from neardup.errors import InputError, UsageError
+from neardup.refine import formats
+from neardup.refine.formats import FORMATS, Fields, read
+from neardup.refine.formats.highlights import unmarked
+from neardup.refine.formats.verbatim import dumps, loads
+
+RESPONSES = Path(__file__).parent / "responses"
+GROUPS = {"p01": ["p03", "p05", "p08"], "p02": ["p06"], "p04": ["p11"], "p07": ["p09"], "p10": [], "p12": []}
+"""What the responses were made with."""
+
+NAMES = {
+    "elasticsearch": "elastic", "opensearch": "elastic", "solr": "solr", "meilisearch": "meilisearch",
+    "searxng": "searxng", "plain": "plain",
+}  # fmt: skip
+AT = {"elastic": ("hits", "hits"), "solr": ("response", "docs"), "meilisearch": ("hits",), "searxng": ("results",)}
+"""Where the results of each format are."""
+
+
+def text_of(name: str) -> bytes:
+    return (RESPONSES / f"{name}.json").read_bytes()
+
+
+def response_of(name: str):
+    return json.loads(text_of(name))
+
+
+def records_of(name: str, response):
+    for step in AT.get(NAMES[name], ()):
+        response = response[step]
+    return response
+
+
+def fields_of(name: str) -> dict[str, str]:
+    return {"text_field": "page.body"} if name == "elasticsearch" else {}
+
+
+@pytest.fixture(params=NAMES)
+def name(request) -> str:
+    return request.param
+
+
+def test_every_format_has_a_recorded_response():
+    assert set(NAMES.values()) == set(FORMATS)
+
+
+def test_responses_are_recognised(name):
+    response = response_of(name)
+    assert [known for known, format in FORMATS.items() if format.recognises(response)] == [NAMES[name]]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "searxng"])
+def test_the_planted_groups_are_found(name):
+    found = group(response_of(name), **fields_of(name))
+    ids = [f"p{int(found.id(at)) - 400:02}" if name == "meilisearch" else found.id(at) for at in range(12)]
+    assert {ids[one.anchor]: [ids[member.place] for member in one.members] for one in found.groups} == GROUPS
+    relations = {ids[member.place]: member.relation for one in found.groups for member in one.members}
+    assert (relations["p05"], relations["p06"], relations["p08"]) == ("identical", "contained", "contains")
+    assert set(found.bases) == {"text"}
+
+
+def test_where_there_is_no_text_snippets_are_compared():
+    found = group(response_of("searxng"))
+    assert found.bases == [*["snippet"] * 7, "title"]
+    hosts = [found.id(at).split("/")[2].split(".")[0] for at in range(8)]
+    folded = {hosts[one.anchor]: [hosts[member.place] for member in one.members] for one in found.groups}
+    assert folded == {"harbour": ["travel", "mirror"], "kitchen": [], "garden": ["bees"], "valley": [], "physics": []}
+    with_text = response_of("searxng")
+    for result in with_text["results"]:
+        result["raw_content"] = result["url"]
+    assert len(group(with_text)) == 8
+
+
+def test_what_is_known_of_a_result():
+    """By dynamic fields, and by the highlighting that stands apart from the documents."""
+    first = read(response_of("solr")).results[0]
+    assert (first.id, first.url, first.title) == ("p01", "https://harbour.example/ferry", "Ferry to the island")
+    assert first.text.startswith("The ferry to the island leaves")
+    response = response_of("solr")
+    del response["response"]["docs"][0]["body_txt_en"]
+    first = read(response).results[0]
+    assert first.snippet == "The ferry to the island leaves from the eastern pier at nine, at noon"
+
+
+def test_a_text_where_nobody_looks():
+    """Without being told, the snippets are what is compared."""
+    found = group(response_of("elasticsearch"))
+    assert set(found.bases) == {"snippet"}
+    assert found.page.results[0].snippet == "The ferry to the island leaves from the eastern pier at nine, at noon"
+
+
+def test_grouping_again_changes_nothing(name):
+    once = group(response_of(name), **fields_of(name)).shown("mark")
+    assert json.dumps(group(once, **fields_of(name)).shown("mark")) == json.dumps(once)
+
+
+def test_a_primary_key_of_any_name():
+    page = read({"hits": [{"isbnId": "x", "valid": 1, "title": "a"}], "processingTimeMs": 1})
+    assert page.results[0].id is None  # two names end in id: valid, isbnId
+    assert read({"hits": [{"isbnId": "x", "title": "a"}], "processingTimeMs": 1}).results[0].id == "x"
+    cropped = {"hits": [{"id": 7, "_formatted": {"id": "7", "content": "…one <em>two</em>…"}}], "processingTimeMs": 1}
+    assert read(cropped).results[0].snippet == "…one two…"
+
+
+def test_all_is_given_back_as_it_came(name):
+    """To the digit, in the order of the fields."""
+    response = loads(text_of(name), name)
+    before = dumps(response)
+    assert json.loads(before) == response_of(name)
+    found = group(response, threshold=1.0, contained=False, **fields_of(name))
+    marked = found.shown("mark")
+    assert dumps(response) == before
+    counts = marked.pop("neardup") if isinstance(marked, dict) else None
+    assert counts in (None, {"results": len(found.bases), "groups": len(found), "folded": found.folded})
+    for record in records_of(name, marked):
+        assert list(record)[-1] == "neardup"
+        del record["neardup"]
+    assert dumps(marked) == before
+
+
+def test_dropping_takes_results_away_and_nothing_else(name):
+    response = loads(text_of(name), name)
+    found = group(response, **fields_of(name))
+    without = copy.deepcopy(response)
+    anchors = [one.anchor for one in found.groups]
+    records_of(name, without)[:] = [records_of(name, without)[place] for place in anchors]
+    assert dumps(found.shown("drop")) == dumps(without)
+    assert len(anchors) < len(found.bases)
+
+
+def test_folding_hides_nothing(name):
+    found = group(response_of(name), **fields_of(name))
+    shown = records_of(name, found.shown("fold"))
+    all_of_them = [record for anchor in shown for record in (anchor, *anchor["neardup"]["similar"])]
+    bare = [{key: value for key, value in record.items() if key != "neardup"} for record in all_of_them]
+    assert sorted(map(json.dumps, bare)) == sorted(map(json.dumps, records_of(name, response_of(name))))
+    collapsed = records_of(name, found.shown("collapse"))
+    assert [anchor["neardup"]["similar"] for anchor in collapsed] == [len(a["neardup"]["similar"]) for a in shown]
+
+
+@pytest.mark.parametrize("where", ["_source", "fields"])
+def test_signatures_are_as_good_as_texts(where):
+    """In a hit's source, or in a list of one as `fields` has it."""
+    response = response_of("opensearch")
+    by_text = group(response)
+    for hit in response["hits"]["hits"]:
+        [text] = hit.pop("fields")["content"]
+        hit[where] = {"neardup_signature": sign(text) if where == "_source" else [sign(text)]}
+    by_signature = group(response)
+    assert by_signature.groups == by_text.groups
+    assert set(by_signature.bases) == {"signature"}
+
+
+@pytest.mark.parametrize("given", ["page.body", "_source.page.body"])
+def test_a_path_leads_inwards(given):
+    page = read(response_of("elasticsearch"), fields=Fields(text=given))
+    assert page.results[1].text.startswith("A loaf of rye")
+
+
+def test_an_empty_response_stays_empty(name):
+    response = response_of(name)
+    records_of(name, response).clear()
+    for view in ("mark", "fold", "collapse", "drop"):
+        shown = group(response).shown(view)
+        assert records_of(name, shown) == []
+
+
+@pytest.mark.parametrize(
+    ("response", "says"),
+    [
+        ({"took": 3, "responses": [{}, {}]}, "2 responses of one _msearch"),
+        ({"hits": {"total": 3}}, "hits.hits: is NoneType"),
+        ({"hits": {"hits": ["a"]}}, "result 1 is str"),
+        ({"responseHeader": {}, "grouped": {"host": {}}}, "group=true"),
+        ({"response": {"docs": {}}}, "response.docs: is dict"),
+        ({"results": [{"indexUid": "a", "hits": []}, {"indexUid": "b", "hits": []}]}, "2 searches"),
+        ({"query": "a", "results": [None], "suggestions": []}, "result 1 is NoneType"),
+        ({"error": {"type": "parsing_exception", "reason": "no [match]"}, "status": 400}, "no \\[match\\]"),
+        ({"items": [], "kind": "customsearch"}, "an object with items, kind"),
+        ({}, "without fields"),
+        ("text", "it is str"),
+    ],
+)
+def test_what_is_no_list_of_results_is_refused(response, says):
+    with pytest.raises(InputError, match=says):
+        group(response)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_response_is_not_taken_for_another(format):
+    with pytest.raises(InputError, match=r"hits|docs|results"):
+        group({"items": [{"text": "a"}]}, format=format)
+
+
+def test_a_format_that_there_is_not():
+    with pytest.raises(UsageError, match="choose one of elastic, solr"):
+        group([], format="lucene")
+
+
+@pytest.mark.parametrize(
+    ("marked", "plain"),
+    [
+        ("a <em>b</em> c", "a b c"),
+        ("1 < 2 &amp; <span class='x'>3</span> &gt; 2", "1 < 2 & 3 > 2"),
+        (["a <b>b</b>", "", "c"], "a b\nc"),
+        ({"title": ["<em>a</em>"], "body": ["b"]}, "a\nb"),
+        ("<em></em> ", None),
+        ([], None),
+        (7, None),
+    ],
+)
+def test_marks_are_taken_out_of_snippets(marked, plain):
+    assert unmarked(marked) == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1.0,"b":1e3,"c":0.10,"d":-0,"e":12345678901234567890,"f":1E+2}',
+        '[0.1234567890123456789012345,1e400,NaN,"ü\u2028",{"z":null,"a":true,"":[]}]',
+        f"[{'9' * 5000},-{'1' * 5000}]",
+        '["cut through \\ud83d","",{"k":["\\ud83d",1.50]}]',
+    ],
+)
+def test_json_comes_out_as_it_went_in(text):
+    assert dumps(loads(text.encode(), "it")) == text.encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b'{"a": 1,}', "it: is no JSON: .* at line 1, column 9"),
+        (b'"\xff"', "it: is not UTF-8 \\(byte 1\\)"),
+        (b"[" * 200_000, "it: is nested too deeply"),
+    ],
+)
+def test_what_is_no_json_is_refused(data, says):
+    with pytest.raises(InputError, match=says):
+        loads(data, "it")
+
+
+def test_the_formats_are_those_of_the_command_and_the_service():
+    from typing import get_args
+
+    from neardup.cli import group as command
+    from neardup.refine.answers import VIEWS
+    from neardup.service.shapes import Grouping
+
+    assert tuple(formats.FORMATS) == command._FORMATS
+    assert command._VIEWS == VIEWS
+    hints = Grouping.__annotations__
+    assert set(get_args(get_args(get_args(hints["format"])[0])[0])) == set(formats.FORMATS)
+    assert set(get_args(get_args(get_args(hints["show"])[0])[0])) == set(VIEWS)
