@@ -31,6 +31,9 @@ demo: $(READY)
 	@echo "build/demo/out/removed.parquet  every removed document, the kept one, the measured numbers"
 	@echo "build/demo/out/run.json         what was done, with which parameters, how long each step took"
 	@echo "build/demo/sample               the same pages as JSONL, Parquet, HTML files and WARC: try those too"
+	@echo
+	@echo "Search it, with the repeats folded: run this, and open the address that it prints"
+	@echo "  $(BIN)/neardup serve --collection build/demo/out"
 
 test: check unit plain
 

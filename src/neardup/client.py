@@ -21,19 +21,26 @@ import socket
 import ssl
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from types import TracebackType
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 
 from neardup.errors import InputError, NeardupError, OutputError, StoreError, UsageError
 from neardup.index.answers import Document, Match, Stored, Verdict
 
+if TYPE_CHECKING:
+    from neardup.refine import Grouped
+    from neardup.refine.formats import Result
+
 Text = str | bytes | None
 Found = TypeVar("Found")
 OnError = Callable[[int, NeardupError], None]
+
+SIGNATURE_FIELD = "neardup_signature"
+"""Where a service looks for a result's signature."""
 
 RETRIES = 3
 """Times that a call is repeated, where that is safe."""
@@ -141,11 +148,41 @@ class Client:
         asked = {"first": sides[0], "second": sides[1], "systems": systems, "recipe": recipe}
         return self._post("compare", {k: v for k, v in asked.items() if v is not None}, safe=True)
 
-    def group(self, results: Iterable[Document | Mapping[str, Any]], *, threshold: float = 0.8) -> list[dict[str, Any]]:
-        """The near-duplicates in a ranked list, the best first: a group each with id, rank and the others in it."""
-        asked = {"results": [_sent(result) for result in results], "threshold": threshold}
-        groups: list[dict[str, Any]] = self._post("group", asked, safe=True)["groups"]
-        return groups
+    def group(
+        self,
+        results: Any,
+        *,
+        threshold: float = 0.7,
+        query: str | None = None,
+        contained: bool = True,
+        format: str | None = None,
+        text_field: str | None = None,
+        html_field: str | None = None,
+        signature_field: str | None = None,
+        id_field: str | None = None,
+    ) -> "Grouped":
+        """The near-duplicates of search results under the best-ranked one, as `neardup.group` has it. Of every result
+        no more is sent than what is compared."""
+        from neardup.refine.answers import Group, Grouped, Member
+        from neardup.refine.formats import Fields, read
+
+        page = read(results, format=format, fields=Fields(text_field, html_field, signature_field, id_field))
+        asked = {
+            "results": [_compared(result, whole=not query) for result in page.results],
+            "threshold": threshold,
+            "query": query,
+            "contained": contained,
+            "show": None,
+        }
+        found = self._post("group", asked, safe=True)
+        groups = [
+            Group(
+                group["anchor"],
+                [Member(m["place"], m["relation"], m["match"], m.get("containment")) for m in group["members"]],
+            )
+            for group in found["groups"]
+        ]
+        return Grouped(groups, found["compared"], found["passages"], page)
 
     def sketch(self, documents: Iterable[Document | Mapping[str, Any]]) -> dict[str, Any]:
         """What the index would keep of documents: recipe and sketches."""
@@ -202,9 +239,7 @@ class Client:
     def __enter__(self) -> "Client":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -431,16 +466,37 @@ def _document(id: Any, text: Text, html: Text, url: str | None) -> dict[str, Any
     return {**found, "url": url} if url is not None else found
 
 
+def _compared(result: "Result", *, whole: bool) -> dict[str, str]:
+    """What is compared of a search result. whole: a signature is enough, where there is one."""
+    found = {} if result.signature is None else {SIGNATURE_FIELD: _base64(result.signature)}
+    if not found or not whole:
+        for name in ("text", "html", "snippet", "title"):
+            content: Text = getattr(result, name)
+            if content is not None:
+                found |= {name: _decoded(name, content)}
+    return found
+
+
+def _base64(signature: str | bytes) -> str:
+    if isinstance(signature, str):
+        return signature
+    return (b64encode(signature) if len(signature) == 256 else signature).decode("latin-1")
+
+
 def _content(text: Text, html: Text) -> dict[str, str]:
     if (text is None) == (html is None):
         raise UsageError("give text or html, one of them.")
     name, content = ("text", text) if html is None else ("html", html)
-    if isinstance(content, bytes):
-        try:
-            content = content.decode()
-        except UnicodeDecodeError as error:
-            raise InputError(f"{name}: is not UTF-8 (byte {error.start:,}); a service takes nothing else.") from error
-    return {name: content or ""}
+    return {name: _decoded(name, content or "")}
+
+
+def _decoded(name: str, content: str | bytes) -> str:
+    if isinstance(content, str):
+        return content
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: is not UTF-8 (byte {error.start:,}); a service takes nothing else.") from error
 
 
 def _encoded(value: dict[str, Any]) -> bytes:

@@ -165,7 +165,9 @@ def test_it_can_be_mounted(session):
     outer = TestClient(Starlette(routes=[Mount("/audit", inner)]))
     assert outer.get("/audit/").text == page()
     assert outer.get("/audit/api/state", headers={"Authorization": "Bearer t"}).status_code == 200
-    assert "fetch(path" in page()  # paths without a slash before them stay below the mount
+    # Paths without a slash before them stay below the mount.
+    assert 'site ? site.dataset.api : "api"' in page()
+    assert "fetch(`${api}/${path}`" in page()
 
 
 def test_loopback_alone():

@@ -3,10 +3,15 @@
 import os
 import shutil
 from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+from tests.browser.searched import searched
+from tests.service.serving import Service
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 375, "height": 740}
@@ -38,6 +43,13 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def searching(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service with a collection."""
+    with searched(tmp_path_factory.mktemp("searched")) as made:
+        yield made
+
+
 class Watched:
     """A page, with everything it complained of, asked for and fell for."""
 
@@ -57,12 +69,23 @@ class Watched:
         width: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         return width
 
+    def violations(self) -> list[str]:
+        """What axe-core finds wrong for people with disabilities: each rule, and the elements that break it."""
+        self.page.evaluate(_axe())
+        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
+
     def screenshot(self, name: str) -> None:
         """To the folder NEARDUP_SCREENSHOTS, for people who want to look."""
         folder = os.environ.get("NEARDUP_SCREENSHOTS")
         if folder:
             Path(folder).mkdir(parents=True, exist_ok=True)
             self.page.screenshot(path=Path(folder, f"{name}.png"), full_page=True)
+
+
+@cache
+def _axe() -> str:
+    return files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 
 
 @pytest.fixture(params=["desktop", "phone"])

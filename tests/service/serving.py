@@ -40,8 +40,9 @@ def name(slash: str = "/") -> str:
 class Service:
     """`neardup serve`, ready to be asked."""
 
-    def __init__(self, index: Path | str, *options: str, environment: dict[str, str] | None = None) -> None:
-        command = [sys.executable, "-m", "neardup", "serve", str(index), "--port", "0", *options]
+    def __init__(self, index: Path | str | None, *options: str, environment: dict[str, str] | None = None) -> None:
+        served = [] if index is None else [str(index)]
+        command = [sys.executable, "-m", "neardup", "serve", *served, "--port", "0", *options]
         self._begin(command, environment)
 
     def _begin(self, command: list[str], environment: dict[str, str] | None = None) -> None:
@@ -96,7 +97,7 @@ class Service:
 
 
 @contextmanager
-def serving(index: Path | str, *options: str, environment: dict[str, str] | None = None) -> Iterator[Service]:
+def serving(index: Path | str | None, *options: str, environment: dict[str, str] | None = None) -> Iterator[Service]:
     """For as long as the block lasts."""
     service = Service(index, *options, environment=environment)
     try:

@@ -1,10 +1,14 @@
 """The Python client against a real service: it answers as an index does."""
 
+import base64
 import itertools
+import json
 import os
 import resource
 import socket
 import threading
+from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +16,8 @@ import neardup
 from neardup import Client, Document, Index
 from neardup.errors import InputError, StoreError, UsageError
 from tests.service.serving import READ, WRITE, Service, fresh, name
+
+RESPONSES = Path(__file__).parents[1] / "refine/responses"
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +71,33 @@ def test_documents_at_hand(client):
     assert exact["resemblance"] == neardup.resemblance(one, one + " more", "stream").resemblance
     assert client.compare(first_html=f"<p>{one}</p>", second=one)["identical"]
     assert len(client.compare(one, other, systems=True)["systems"]) == len(neardup.recipe_names())
-    groups = client.group([Document("a", one), {"id": "b", "text": other}, {"id": "c", "text": one}])
-    assert [(group["id"], [other["id"] for other in group["others"]]) for group in groups] == [("a", ["c"]), ("b", [])]
     assert client.sketch([{"text": one}])["sketches"][0]["tokens"] == 61
     assert client.info()["documents"] == len(client)
+
+
+def test_groups_are_those_of_the_library(client):
+    response = json.loads((RESPONSES / "elasticsearch.json").read_text())
+    here, there = (x.group(response, text_field="page.body", threshold=0.8) for x in (neardup, client))
+    assert (here.groups, here.bases, here.passages) == (there.groups, there.bases, there.passages)
+    assert here.folded == 6
+    for view in ("mark", "fold", "collapse", "drop"):
+        assert here.shown(view) == there.shown(view)
+
+
+def test_of_results_what_is_compared_is_sent(client):
+    text = fresh()
+    signed = [
+        {"id": 1, "neardup_signature": neardup.sign(text), "text": "passages, which are compared where asked"},
+        {"id": 2, "neardup_signature": base64.b64decode(neardup.sign(text))},
+        {"id": 3, "html": f"<p>{text}</p>".encode(), "fetched": datetime.now()},
+    ]
+    assert [len(group.members) for group in client.group(signed).groups] == [2]
+    assert not client.group(signed, query="asked").passages
+    assert client.group(signed[:1], query="asked").passages
+    with pytest.raises(UsageError, match=r"body.*none of the 3 results"):
+        client.group(signed, text_field="body")
+    with pytest.raises(UsageError, match=r"signature is not base64"):
+        client.group([{"neardup_signature": "?"}])
 
 
 def test_a_stream_goes_on_while_documents_are_still_made(client):

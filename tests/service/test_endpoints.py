@@ -1,7 +1,9 @@
 """Every address answers as it says."""
 
 import base64
+import json
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
@@ -9,7 +11,9 @@ import pytest
 
 import neardup
 from neardup.service.routes import ROUTES
-from tests.service.serving import fresh, name, problem
+from tests.service.serving import READ, fresh, name, problem
+
+RESPONSES = Path(__file__).parents[1] / "refine/responses"
 
 
 def test_a_page_without_words_under_a_known_id(service):
@@ -139,43 +143,58 @@ def test_sketches_are_those_of_the_library(service):
     assert (second["status"], second["features"]) == ("empty", "")
 
 
-def test_groups_fold_behind_the_best_ranked(service):
-    one, other = fresh(), fresh()
+def test_groups_stand_behind_the_best_ranked(service):
+    one, other = fresh(), fresh(300)
     results = [
-        {"id": "r1", "text": one},
+        {"id": "r1", "text": one, "score": 1.0, "version": 12345678901234567890},
         {"id": "r2", "text": other},
         {"id": "r3", "html": f"<p>{one.upper()}</p>"},
         {"id": "r4", "text": ""},
         {"id": "r5", "text": other + " more"},
-        {"id": "r6", "text": ""},
+        {"text": ""},
     ]
-    groups = service.post("group", {"results": results, "threshold": 0.7}).json()["groups"]
-    assert [(group["id"], group["rank"]) for group in groups] == [("r1", 1), ("r2", 2), ("r4", 4), ("r6", 6)]
-    assert groups[0]["others"] == [{"id": "r3", "rank": 3, "resemblance": 1.0}]
-    [folded] = groups[1]["others"]
-    assert folded["id"] == "r5"
-    assert folded["resemblance"] == neardup.resemblance(other, other + " more").resemblance
-    strict = service.post("group", {"results": results, "threshold": 1.0}).json()["groups"]
-    assert [group["id"] for group in strict] == ["r1", "r2", "r4", "r5", "r6"]
-    assert service.post("group", {"results": []}).json() == {"groups": []}
-    twice = service.post("group", {"results": [results[0], results[0]]}).json()["groups"]
-    assert [(member["id"], member["rank"]) for member in twice[0]["others"]] == [("r1", 2)]
+    answer = service.post("group", {"results": results, "show": "fold"})
+    found = answer.json()
+    grouped = neardup.group(results)
+    assert [(group["anchor"], group["id"]) for group in found["groups"]] == [(0, "r1"), (1, "r2"), (3, "r4"), (5, 6)]
+    assert found["groups"][0]["members"] == [
+        {"place": 2, "id": "r3", "relation": "identical", "match": 1.0, "containment": 1.0}
+    ]
+    [near] = found["groups"][1]["members"]
+    assert (near["id"], near["match"]) == ("r5", grouped.groups[1].members[0].match)
+    assert (found["folded"], found["passages"]) == (2, False)
+    assert found["compared"] == ["text", "text", "html", "nothing", "text", "nothing"]
+    assert found["shown"] == grouped.shown("fold")
+    assert '"score":1.0,"version":12345678901234567890' in answer.text
+    nothing = {"groups": [], "folded": 0, "compared": [], "passages": False}
+    assert service.post("group", {"results": [], "show": None}).json() == nothing
 
 
-def test_a_result_joins_the_one_it_resembles_most(service):
-    """Of two earlier ones that it is near to."""
-    base = fresh(100).split()
-    one, other = base[:90] + ["x"] * 20, base[:60] + ["y"] * 60
-    between = base[:88] + ["x"] * 20
-    results = [{"id": str(i), "text": " ".join(words)} for i, words in enumerate((other, one, between))]
-    groups = service.post("group", {"results": results, "threshold": 0.3}).json()["groups"]
-    joined = {member["id"]: group["id"] for group in groups for member in group["others"]}
-    exact = [neardup.resemblance(results[at]["text"], results[2]["text"], "stream").resemblance for at in (0, 1)]
-    assert exact[1] > exact[0]
-    if neardup.resemblance(results[0]["text"], results[1]["text"], "stream").resemblance < 0.3:
-        assert joined["2"] == "1"
-    else:
-        assert joined["2"] == "0"  # the second was folded itself, and is not shown
+@pytest.mark.parametrize("name", ["elasticsearch", "opensearch", "solr", "meilisearch", "searxng"])
+def test_whole_responses_are_grouped(service, name):
+    response = json.loads((RESPONSES / f"{name}.json").read_text())
+    grouped = neardup.group(response, query="the ferry", contained=False)
+    for view in ("mark", "drop"):
+        asked = {"response": response, "show": view, "query": "the ferry", "contained": False}
+        found = service.post("group", asked).json()
+        assert found["shown"] == grouped.shown(view)
+        assert found["passages"]
+
+
+def test_results_have_bounds(guarded):
+    reading = {"Authorization": f"Bearer {READ}"}
+    six = [{"results": [{"text": "a"}] * 6}, {"response": {"hits": {"hits": [{"_id": "a"}] * 6}}}]
+    for asked in six:
+        told = problem(guarded.post("group", asked, headers=reading), 413, "too-large")
+        assert "6 results; 5 are allowed" in told["detail"]
+    long = {"response": {"hits": {"hits": [{"_source": {"text": "é" * 5001}}]}}}
+    assert "10,000 bytes" in problem(guarded.post("group", long, headers=reading), 413, "too-large")["detail"]
+
+
+def test_values_without_end_are_not_walked(service):
+    body = b'{"response":{"hits":{"hits":[' + b"[]," * 300_000 + b"[]]}}}"
+    answer = service.http.post("/v1/group", content=body, headers={"Content-Type": "application/json"})
+    assert "250,000 values" in problem(answer, 413, "too-large")["detail"]
 
 
 def test_the_index_and_the_service_say_how_they_are(service):
@@ -220,7 +239,7 @@ def test_the_page_loads_nothing(service):
     page = service.http.get("/docs")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert "default-src &#x27;none&#x27;" in page.text
-    assert not re.search(r"""(?:src|href)=["'](?!#|data:|/openapi\.json)""", page.text)
+    assert not re.search(r"""(?:src|href)=["'](?!#|data:|/["'a-z])""", page.text)
     for route in ROUTES:
         assert route.path in page.text
     anchors = re.findall(r' id="([^"]+)"', page.text)

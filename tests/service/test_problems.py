@@ -46,7 +46,15 @@ def test_what_is_not_json(service, body):
         ("compare", {"first": {"text": "a"}}, "second"),
         ("compare", {"first": {"text": "a"}, "second": {}}, "$.second"),
         ("sketch", {"documents": []}, "$.documents"),
-        ("group", {"results": [{"id": "a", "text": "b"}], "threshold": 0}, "$.threshold"),
+        ("group", {"results": [{"id": "a", "text": "b"}], "threshold": 2}, "$.threshold"),
+        ("group", {"results": {}}, "$.results"),
+        ("group", {"results": [1]}, "$.results[0]"),
+        ("group", {"results": [], "response": {}}, "results or response"),
+        ("group", {}, "results or response"),
+        ("group", {"results": [], "show": "all"}, "$.show"),
+        ("group", {"response": {"responses": []}}, "_msearch"),
+        ("group", {"results": [{"neardup_signature": "x"}]}, "signature"),
+        ("group", {"results": [{"text": "a"}], "text_field": "txt"}, "did you mean 'text'"),
         ("check", {"text": [[]]}, "$.text"),
     ],
 )
@@ -79,7 +87,7 @@ def test_compressed_requests(service):
     problem(answer, 415, "media-type")
 
 
-@pytest.mark.parametrize("path", ["/", "/v1", "/v1/checks", "/v1/check/", "/v1/documents/", "/docs/x", "/v1/stream"])
+@pytest.mark.parametrize("path", ["/x", "/v1", "/v1/checks", "/v1/check/", "/v1/documents/", "/docs/x", "/v1/stream"])
 def test_addresses_that_are_not_there(service, path):
     problem(service.http.get(path), 404, "not-found")
     problem(service.http.post(path, json={}), 404, "not-found")

@@ -290,7 +290,7 @@ def test_jsonl_and_parquet_agree(folder: Path, corpus: list[sample.SampleDocumen
     rows = [json.loads(line) for line in raw.split("\n")[:-1]]
     assert not re.search(r"\\u[0-9a-f]{4}", raw)
     assert [row["text"] for row in rows] == [document.text for document in corpus]
-    assert list(rows[0]) == ["id", "url", "site", "language", "fetched", "text"]
+    assert list(rows[0]) == ["id", "url", "site", "language", "fetched", "title", "text"]
     assert parquet.read_table(folder / "pages.parquet").to_pylist() == rows
 
 

@@ -8,7 +8,8 @@ strata       which removed documents people look at
 labels       what people say, as it is said
 precision    labels → the share of removals that are right
 session      pairs, labels, export: LabellingSession
-server       the page (label.html, label.css, label.js) and its server
+answering    the page (label.html, label.css, label.js), what it asks and is answered
+server       its server
 intervals    how far all of these may be off
 
 import neardup

@@ -2,7 +2,10 @@
 // The labelling page. Verdicts are on the server's disk before the page shows them. Kept here: the place, and notes on
 // pairs without a verdict, which are saved with it.
 
-const token = location.hash.slice(1);
+// A site that has this page among others says where to ask, and knows by itself who asks.
+const site = document.querySelector("[data-api]");
+const api = site ? site.dataset.api : "api";
+const token = site ? "" : location.hash.slice(1);
 const at = (id) => document.getElementById(id);
 const judge = document.querySelector("footer.judge");
 const verdictButtons = [...document.querySelectorAll("[data-verdict]")];
@@ -20,25 +23,25 @@ const taken = []; // for undo: {number, before: what was said before, visit}
 const cache = new Map();
 
 const ask = async (path, body) => {
-  const answer = await fetch(path, {
+  const answer = await fetch(`${api}/${path}`, {
     method: body ? "POST" : "GET",
-    headers: { Authorization: `Bearer ${token}`, ...(body ? { "Content-Type": "application/json" } : {}) },
+    headers: { ...(token ? { Authorization: `Bearer ${token}` } : {}), ...(body ? { "Content-Type": "application/json" } : {}) },
     body: body ? JSON.stringify(body) : undefined,
     cache: "no-store",
   });
   const found = await answer.json().catch(() => ({ error: `the server answers ${answer.status}` }));
-  if (!answer.ok) throw new Error(found.error || `the server answers ${answer.status}`);
+  if (!answer.ok) throw new Error(found.error || found.detail || `the server answers ${answer.status}`);
   return found;
 };
 
 const trouble = (error) => {
   at("trouble").hidden = !error;
-  at("trouble").textContent = error ? `${error.message === "Failed to fetch" ? "The server does not answer: is neardup audit still running? What is shown as labelled is saved" : error.message}.`.replace(/\.\.$/, ".") : "";
+  at("trouble").textContent = error ? `${error.message === "Failed to fetch" ? "The server does not answer: is neardup still running? What is shown as labelled is saved" : error.message}.`.replace(/\.\.$/, ".") : "";
 };
 
 const pairOf = (number) => {
   if (!cache.has(number)) {
-    const coming = ask(`api/pairs/${number}`);
+    const coming = ask(`pairs/${number}`);
     cache.set(number, coming);
     coming.catch(() => cache.delete(number));
     if (cache.size > 8) cache.delete(cache.keys().next().value);
@@ -138,7 +141,7 @@ const wholeTexts = async () => {
   }
   const { number } = shown;
   try {
-    const texts = await ask(`api/texts/${number}`);
+    const texts = await ask(`texts/${number}`);
     if (number !== shown.number || document.querySelector(".whole")) return;
     const side = (role, text, length) =>
       element("div", {}, element("h3", {}, role), text === null ? element("p", { class: "note" }, `${count(length)} bytes, too many to be kept here.`) : quoted(text, "div"), text !== null && length > text.length ? element("p", { class: "note" }, `${count(length - text.length)} more characters are not kept here.`) : null);
@@ -228,7 +231,7 @@ const send = (number, words, { moves = false, during = visit } = {}) => {
       const before = said(number);
       const label = words(before);
       if (label && label !== before) {
-        state = await ask("api/labels", { pair: number, verdict: label.verdict, reason: label.reason, note: label.note });
+        state = await ask("labels", { pair: number, verdict: label.verdict, reason: label.reason, note: label.note });
         drafts.delete(number);
         // Verdict, reason and note that were given while a pair was on screen are one step back.
         if (during !== null && taken.at(-1)?.visit !== during) taken.push({ number, before, visit: during });
@@ -393,7 +396,7 @@ at("keys").append(
 
 const start = async () => {
   try {
-    state = await ask("api/state");
+    state = await ask("state");
     await go(state.open ?? 0);
   } catch (error) {
     trouble(error);

@@ -19,16 +19,14 @@ import json
 import socket
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import asdict
-from functools import cache
-from importlib.resources import files
 from ipaddress import ip_address
 from secrets import compare_digest, token_urlsafe
 from typing import TYPE_CHECKING, Any
 
+from neardup.audit import answering
+from neardup.audit.answering import LARGEST, Refused, number, page
 from neardup.audit.session import LabellingSession
 from neardup.errors import MissingExtra, NeardupError, UsageError
-from neardup.pages import document
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-LARGEST = 16 << 10
-"""Bytes of a request's body."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -47,14 +43,6 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-
-
-@cache
-def page() -> str:
-    """The page: the same for every run."""
-    folder = files(__package__)
-    body, style, script = (folder.joinpath(f"label.{kind}").read_text("utf-8") for kind in ("html", "css", "js"))
-    return document("Audit · neardup", body, style=style, scripts=[script], connect="'self'")
 
 
 def app(session: LabellingSession, *, token: str | None = None, hosts: Collection[str] = LOOPBACK) -> "Starlette":
@@ -78,7 +66,7 @@ def app(session: LabellingSession, *, token: str | None = None, hosts: Collectio
                 return refused
             try:
                 return _json(await answer(request)) if not public else HTMLResponse(page(), headers=_HEADERS)
-            except _Bad as error:
+            except Refused as error:
                 return _json({"error": str(error)}, error.status)
             except NeardupError as error:
                 return _json({"error": str(error)}, 400 if isinstance(error, UsageError) else 500)
@@ -89,25 +77,13 @@ def app(session: LabellingSession, *, token: str | None = None, hosts: Collectio
         return await run_in_threadpool(session.state)
 
     async def pair(request: "Request") -> Any:
-        return await run_in_threadpool(_pair, session, _number(request.path_params["number"], session))
+        return await run_in_threadpool(answering.pair, session, number(request.path_params["number"], session))
 
     async def texts(request: "Request") -> Any:
-        shown = session.pairs[_number(request.path_params["number"], session)]
-        return {
-            "first": shown.first_text,
-            "second": shown.second_text,
-            "first_length": shown.first_length,
-            "second_length": shown.second_length,
-        }
+        return answering.texts(session, number(request.path_params["number"], session))
 
     async def label(request: "Request") -> Any:
-        said = await _body(request)
-        number = _number(said.get("pair"), session)
-        verdict, reason, note = said.get("verdict"), said.get("reason"), said.get("note", "")
-        if not all(x is None or isinstance(x, str) for x in (verdict, reason)) or not isinstance(note, str):
-            raise _Bad("verdict, reason and note are strings.")
-        await run_in_threadpool(session.label, number, verdict, reason, note)
-        return await run_in_threadpool(session.state)
+        return await run_in_threadpool(answering.said, session, await _body(request))
 
     async def nothing(_: "Request") -> Any:
         return None
@@ -183,14 +159,6 @@ def address(listening: socket.socket, token: str) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/#{token}"
 
 
-class _Bad(Exception):
-    """A request that cannot be answered."""
-
-    def __init__(self, why: str, status: int = 400) -> None:
-        super().__init__(why)
-        self.status = status
-
-
 def _json(value: Any, status: int = 200) -> "Response":
     from starlette.responses import Response
 
@@ -217,39 +185,13 @@ def _unknown(request: "Request", secret: str) -> "Response | None":
     return _json({"error": "open the address that was printed, with all that stands behind the #"}, 401)
 
 
-def _number(value: Any, session: LabellingSession) -> int:
-    text = str(value)
-    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) < len(session.pairs)):
-        raise _Bad(f"there is no such pair; they are numbered from 0 to {len(session.pairs) - 1}.", 404)
-    return int(text)
-
-
-async def _body(request: "Request") -> dict[str, Any]:
-    """A JSON object of bounded size."""
+async def _body(request: "Request") -> bytes:
+    """JSON, or not much more than is allowed of it."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise _Bad("send JSON.", 415)
+        raise Refused("send JSON.", 415)
     data = b""
     async for chunk in request.stream():
         data += chunk
         if len(data) > LARGEST:
-            raise _Bad(f"more than {LARGEST:,} bytes.", 413)
-    try:
-        said = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise _Bad("this is not JSON.") from error
-    if not isinstance(said, dict):
-        raise _Bad("send a JSON object.")
-    return said
-
-
-def _pair(session: LabellingSession, number: int) -> dict[str, Any]:
-    pair = asdict(session.pairs[number])
-    texts = {side: (pair.pop(f"{side}_text"), pair.pop(f"{side}_length")) for side in ("first", "second")}
-    return {
-        "number": number,
-        **pair,
-        "stratum": session.strata[pair["stratum"]].name,
-        "cut": {side: text is not None and length > len(text) for side, (text, length) in texts.items()},
-        "left_out": {side: length if text is None else None for side, (text, length) in texts.items()},
-        "segments": session.segments(number),
-    }
+            break
+    return data

@@ -1,9 +1,10 @@
-"""neardup serve INDEX."""
+"""neardup serve [INDEX] [--collection PATH]."""
 
 import os
 import shlex
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,19 @@ from neardup.errors import UsageError
 
 if TYPE_CHECKING:
     from neardup.index import Index
+    from neardup.searching import Collection
     from neardup.service import Settings
 
 _MB = 1 << 20
 
 
 @click.command(no_args_is_help=True)
-@click.argument("index", metavar="INDEX")
+@click.argument("index", metavar="[INDEX]", required=False)
+@click.option(
+    "--collection",
+    metavar="PATH",
+    help="Documents to search in a browser: a file, folder or glob, or the folder of a finished run.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a token.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="To listen on; 0: a free one."
@@ -99,10 +106,12 @@ _MB = 1 << 20
     help="Of the line per request on stderr.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the log.")
-def command(index: str, **given: Any) -> None:
-    """Serve an index over HTTP: check documents as they arrive, add, compare, group.
+def command(index: str | None, collection: str | None, **given: Any) -> None:
+    """Serve an index to programs, a collection to people, or both.
 
-    INDEX is a folder (made where there is none), or postgresql://… for several machines.
+    INDEX is a folder (made where there is none), or postgresql://… for several machines: check documents as they
+    arrive, add, compare, group. A collection is searched in a browser, its repeats folded; what is built for that is
+    kept in the user's cache folder.
 
     The address is printed when the service can be asked; its /docs describes everything. SIGTERM or Ctrl-C stop it:
     requests in flight are answered, and what was acknowledged is on disk.
@@ -110,37 +119,68 @@ def command(index: str, **given: Any) -> None:
     Tokens come from files or the environment, never from the command line, where everybody could read them.
     """
     without_unneeded()
-    from neardup.index import Index
     from neardup.service import Log, address_of, listen, require, serve
 
     require()
+    _check_choice(index, collection, given)
     settings = _settings(given)
-    with listen(given["host"], given["port"], settings) as listening:
-        opened = Index.open(
-            index,
-            given["recipe"],
-            keep=given["keep"],
-            create=given["create"] and not given["read_only"],
-            read_only=given["read_only"],
-        )
-        with opened:
-            opened.check("the kernels are compiled or loaded before anybody waits for them")
-            address = address_of(listening)
-            log = Log(given["log_format"])
+    with ExitStack() as stack:
+        listening = stack.enter_context(listen(given["host"], given["port"], settings))
+        searched = None if collection is None else stack.enter_context(_collection(collection, given))
+        opened = None if index is None else stack.enter_context(_index(index, given))
+        address = address_of(listening)
+        log = Log(given["log_format"])
 
-            def ready() -> None:
-                if not given["quiet"]:
-                    click.echo(_welcome(opened, address, settings), err=True)
-                click.echo(address)
+        def ready() -> None:
+            if not given["quiet"]:
+                click.echo("\n".join(_welcome(opened, searched, address, settings)), err=True)
+            click.echo(address)
 
-            try:
-                ended = serve(opened, listening, settings, log, grace=given["grace"], ready=ready)
-            finally:
-                log.close()
-            if not ended:
-                _end_now(quiet=given["quiet"])
+        try:
+            ended = serve(opened, listening, settings, log, collection=searched, grace=given["grace"], ready=ready)
+        finally:
+            log.close()
+        if not ended:
+            _end_now(quiet=given["quiet"])
     if not given["quiet"]:
         click.echo("Stopped.", err=True)
+
+
+def _check_choice(index: str | None, collection: str | None, given: dict[str, Any]) -> None:
+    if index is not None:
+        return
+    if collection is None:
+        raise UsageError("there is nothing to serve: give an INDEX, --collection PATH, or both.")
+    for name in ("recipe", "keep"):
+        if given[name]:
+            raise UsageError(f"--{name} is about an index, and none is named: neardup serve INDEX …")
+
+
+def _index(path: str, given: dict[str, Any]) -> "Index":
+    from neardup.index import Index
+
+    opened = Index.open(
+        path,
+        given["recipe"],
+        keep=given["keep"],
+        create=given["create"] and not given["read_only"],
+        read_only=given["read_only"],
+    )
+    opened.check("the kernels are compiled or loaded before anybody waits for them")
+    return opened
+
+
+def _collection(path: str, given: dict[str, Any]) -> "Collection":
+    from neardup.searching import Collection
+    from neardup.service.pages import prepare
+
+    def say(sentence: str) -> None:
+        if not given["quiet"]:
+            click.echo(sentence, err=True)
+
+    opened = Collection.open(path, say=say)
+    prepare(say)
+    return opened
 
 
 def _end_now(*, quiet: bool) -> None:
@@ -192,13 +232,23 @@ def _token(given: dict[str, Any], kind: str) -> str | None:
     return token
 
 
-def _welcome(index: "Index", address: str, settings: "Settings") -> str:
-    facts = index.info()
-    token = ' -H "Authorization: Bearer $TOKEN"' if settings.guarded else ""
-    engine = facts.get("engine", "")
-    return (
-        f"{len(index):,} documents, recipe {facts['recipe']}{f', {engine}' if engine else ''}"
-        f"{', read-only' if settings.read_only else ''}. Ctrl-C stops it. Everything: {address}/docs\n"
-        f"Try: curl {shlex.quote(address + '/v1/check')}{token} -H 'Content-Type: application/json' "
-        '-d \'{"text": "a rose is a rose"}\''
-    )
+def _welcome(
+    index: "Index | None", collection: "Collection | None", address: str, settings: "Settings"
+) -> Iterator[str]:
+    from neardup.cli.show import many
+
+    if index is not None:
+        facts = index.info()
+        engine = facts.get("engine", "")
+        yield (
+            f"{many(len(index), 'document')}, recipe {facts['recipe']}{f', {engine}' if engine else ''}"
+            f"{', read-only' if settings.read_only else ''}. Ctrl-C stops it. Everything: {address}/docs"
+        )
+        token = ' -H "Authorization: Bearer $TOKEN"' if settings.guarded else ""
+        yield (
+            f"Try: curl {shlex.quote(address + '/v1/check')}{token} -H 'Content-Type: application/json' "
+            '-d \'{"text": "a rose is a rose"}\''
+        )
+    if collection is not None:
+        password = "; the password is a token" if settings.guarded else ""
+        yield f"{many(collection.documents, 'document')} to search in a browser: {address}/{password}"

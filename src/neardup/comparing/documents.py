@@ -53,6 +53,8 @@ class Source:
     data: bytes
     html: bool
     url: str | None = None
+    decoded: bool = False
+    """It was a string: UTF-8, whatever a page says of its encoding."""
 
 
 def open_source(
@@ -70,11 +72,11 @@ def open_source(
     if isinstance(given, str):
         data = given.encode("utf-8", "replace")
         _check_size(name, len(data), max_document_bytes)
-        return _checked(Source(name, data, bool(html), url))
+        return _checked(Source(name, data, bool(html), url, decoded=True))
     if isinstance(given, bytes | bytearray | memoryview):
         _check_size(name, len(given), max_document_bytes)
         data = bytes(given)
-        return _checked(Source(name, data, _begins_as_html(data) if html is None else html, url))
+        return _checked(Source(name, data, begins_as_html(data) if html is None else html, url))
     if not isinstance(given, os.PathLike):
         raise UsageError(
             f"{name} is of type {type(given).__name__}: give a text (str), bytes, or a file as a pathlib.Path."
@@ -82,7 +84,7 @@ def open_source(
     path = os.fspath(given)
     if path == "-":
         data = _read(sys.stdin.buffer, "standard input", max_document_bytes)
-        return _checked(Source("-", data, _begins_as_html(data) if html is None else html, url))
+        return _checked(Source("-", data, begins_as_html(data) if html is None else html, url))
     shown = inert(printable(path))
     stored = path.split("?")[0].split("#")[0] if is_web(path) else path
     compression, stored = compression_of(stored)
@@ -93,7 +95,7 @@ def open_source(
     source = Source(shown, data, False, url or (path if is_remote(path) else None))
     if html is None:
         ending = os.path.splitext(stored)[1].lower()
-        html = ending in _HTML_ENDINGS or (ending not in _TEXT_ENDINGS and _begins_as_html(data))
+        html = ending in _HTML_ENDINGS or (ending not in _TEXT_ENDINGS and begins_as_html(data))
     return _checked(replace(source, html=html))
 
 
@@ -146,7 +148,7 @@ def _check_size(name: str, size: int, limit: int) -> None:
         )
 
 
-def _begins_as_html(data: bytes) -> bool:
+def begins_as_html(data: bytes) -> bool:
     """As browsers tell a page, from what it begins with: comments and an XML declaration may come first."""
     head = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     while head.startswith((b"<?xml", b"<!--")):
@@ -217,7 +219,8 @@ class Readings:
         # In a process of its own, for a page may kill the parser.
         extract = PageExtractor(settings, workers=1 if pages.any() else 0, seconds=self._seconds)
         urls = pa.array([source.url for source in self.sources], pa.string())
-        documents = Documents(stored, np.arange(1, 3), html=pages)
+        charsets = ["utf-8" if source.decoded else None for source in self.sources]
+        documents = Documents(stored, np.arange(1, 3), html=pages, charset=charsets)
         batch, failed = readable(documents, False, extract, urls)
         for source, lost in zip(self.sources, failed.tolist(), strict=True):
             if lost:

@@ -172,7 +172,33 @@ def compare(
         open_source(given, name, url=url, html=html, max_document_bytes=max_document_bytes)
         for given, name, url in ((a, "A", url_a), (b, "B", url_b))
     ]
-    documents = Readings(*sources)
+    return compare_sources(
+        *sources,
+        recipe=recipe,
+        chosen=chosen,
+        threshold=threshold,
+        contained=contained,
+        passage=passage,
+        most=most,
+    )
+
+
+def compare_sources(
+    first: Source,
+    second: Source,
+    *,
+    recipe: Recipe | str | os.PathLike[str] | None = None,
+    chosen: Recipe | None = None,
+    threshold: float = 0.8,
+    contained: float = 0.9,
+    passage: int = 20,
+    most: int = MOST,
+    seconds: float | None = None,
+) -> PairReport:
+    """Compare two documents that are open. `chosen`: the recipe as it was changed; `seconds`: the most for a page."""
+    chosen = chosen or choose_recipe(os.fspath(recipe) if isinstance(recipe, os.PathLike) else recipe)
+    sources = (first, second)
+    documents = Readings(first, second, seconds=seconds)
     exact = Recipe(text=chosen.text, shingles=chosen.shingles)
     both = [tokens_of(text, chosen.text.tokens) for text in documents.texts(chosen.text)]
     for source, sequence in zip(sources, both, strict=True):

@@ -38,12 +38,13 @@ def embedded(data: Any) -> str:
     return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", made)
 
 
-def policy(scripts: Iterable[str], style: str, *, connect: str = "'none'") -> str:
-    """The Content-Security-Policy. `connect`: what scripts may talk to, such as 'self' where a server is behind it."""
+def policy(scripts: Iterable[str], style: str, *, connect: str = "'none'", forms: str = "'none'") -> str:
+    """The Content-Security-Policy. `connect`, `forms`: where scripts may ask and forms may be sent to, such as 'self'
+    where a server is behind it."""
     ours = " ".join(_hash(script) for script in scripts) or "'none'"
     return (
         f"default-src 'none'; script-src {ours}; style-src {_hash(style)}; img-src data:; connect-src {connect}; "
-        "base-uri 'none'; form-action 'none'"
+        f"base-uri 'none'; form-action {forms}"
     )
 
 
@@ -55,13 +56,17 @@ def document(
     scripts: Iterable[str] = (),
     data: Mapping[str, Any] | None = None,
     connect: str = "'none'",
+    forms: str = "'none'",
 ) -> str:
     """A whole page. `body` is our own HTML; `data` are the values that scripts find by their id (see dom.js).
 
-    The shared look and scripts come first; `style` and `scripts` are the page's own.
+    The shared look and scripts come first; `style` and `scripts` are the page's own. A page with forms tells its own
+    server where they are from (browsers would call their origin "null"), and no other one.
     """
+    referrer = "no-referrer" if forms == "'none'" else "same-origin"
     looks = asset("style.css") + style
     code = [*map(asset, SHARED), *scripts]
+    rules = policy(code, looks, connect=connect, forms=forms)
     values = "".join(
         f'<script type="application/json" id="{escape(name)}">{embedded(value)}</script>\n'
         for name, value in (data or {}).items()
@@ -69,9 +74,10 @@ def document(
     code_elements = "".join(f"<script>{script}</script>\n" for script in code)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(code, looks, connect=connect))}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(rules)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f'<meta name="referrer" content="{referrer}">\n'
         f'<link rel="icon" href="data:,">\n<title>{escape(_encodable(title))}</title>\n'
         f"<style>{looks}</style>\n</head>\n<body>\n{body}\n{values}{code_elements}</body>\n</html>\n"
     )

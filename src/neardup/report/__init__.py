@@ -13,7 +13,7 @@ browsing      a sample of groups with texts and differences
 passages      templates
 drawing       charts as specifications, and as SVG
 collect       puts the data together
-page          puts the page together
+page          puts the page together, and takes it apart again
 
 What is counted is counted over the whole collection. What needs texts is made from samples, and says so: texts are read
 again, once, from a bounded part of the inputs.

@@ -1,10 +1,13 @@
 """The page: report.html, report.css and report.js of this folder around the data."""
 
+import json
 import os
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from neardup._version import __version__
 from neardup.atomic import appearing
 from neardup.pages import document
 from neardup.report.collect import SEED, in_parallel
@@ -19,8 +22,19 @@ def write_report(result: Result, path: str | Path, *, seed: int = SEED) -> None:
         draft.write_text(made, encoding="utf-8")
 
 
-def page(data: dict[str, Any], pictures: dict[str, str] | str) -> str:
-    """The whole page. `pictures` are SVGs by name, or what to install for them."""
+def read_data(path: Path) -> dict[str, Any] | None:
+    """What a report that was written shows; None where there is none, or where it is of another version of neardup."""
+    try:
+        found = _DATA.search(path.read_text(encoding="utf-8"))
+        data = json.loads(found[1]) if found else None
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) and data.get("version") == __version__ else None
+
+
+def page(data: dict[str, Any], pictures: dict[str, str] | str, *, above: str = "", style: str = "") -> str:
+    """The whole page. `pictures` are SVGs by name, or what to install for them; `above`, `style`: what a site has on
+    all its pages."""
     body = _part("report.html")
     if isinstance(pictures, str):
         data = {**data, "no_charts": pictures}
@@ -34,8 +48,12 @@ def page(data: dict[str, Any], pictures: dict[str, str] | str) -> str:
         body = body.replace(f"<!-- chart: {name} -->", both)
     counts = data["counts"]
     title = f"{counts['removed']:,} of {counts['documents']:,} documents removed · neardup"
-    return document(title, body, style=_part("report.css"), scripts=[_part("report.js")], data={"report": data})
+    looks = _part("report.css") + style
+    return document(title, above + body, style=looks, scripts=[_part("report.js")], data={"report": data})
 
+
+_DATA = re.compile('<script type="application/json" id="report">([^<]*)</script>')
+"""Where the page carries its data: `embedded` leaves no angle bracket in it."""
 
 _LABELS = {
     "sizes": "Number of groups by their size, both logarithmic",

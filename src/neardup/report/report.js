@@ -32,7 +32,7 @@
       element(
         "table",
         { class: className },
-        element("thead", {}, element("tr", {}, heads.map(([text, kind]) => element("th", { class: kind, scope: "col" }, text)))),
+        element("thead", {}, element("tr", {}, heads.map(([text, kind]) => (text ? element("th", { class: kind, scope: "col" }, text) : element("td", { class: kind }))))),
         element("tbody", {}, rows),
       ),
     );

@@ -63,6 +63,7 @@ class _Draft:
             id=self.id,
             url=f"https://{host}/{self.path}{page.query}",
             site=host,
+            title=page.title,
             text=page.text(),
             html=page.html(),
             language=page.site.language,

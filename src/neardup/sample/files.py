@@ -1,6 +1,6 @@
 """The sample on disk.
 
-    pages.jsonl, pages.parquet   id, url, site, language, fetched, text
+    pages.jsonl, pages.parquet   id, url, site, language, fetched, title, text
     html/<site>/<path>.html      the pages as files
     pages.warc.gz                the pages as HTTP responses, one gzip member a record
     truth.tsv                    the labelled pairs: a, b, kind, label, why
@@ -34,7 +34,7 @@ from neardup.sample.truth import pairs
 __all__ = ["COLUMNS", "html_path", "write"]
 
 #: The columns of pages.jsonl and pages.parquet, in order.
-COLUMNS = ("id", "url", "site", "language", "fetched", "text")
+COLUMNS = ("id", "url", "site", "language", "fetched", "title", "text")
 
 
 def write(folder: Path, *, seed: int = 1, scale: float = 1.0) -> dict[str, int]:
@@ -193,7 +193,7 @@ the names are invented. The same seed and scale give the same files.
 
 | file | content |
 |---|---|
-| pages.jsonl, pages.parquet | id, url, site, language, fetched, text (what a reader sees) |
+| pages.jsonl, pages.parquet | id, url, site, language, fetched, title, text (what a reader sees) |
 | html/ | the pages as files, by site |
 | pages.warc.gz | the pages as HTTP responses |
 | truth.tsv | the labelled pairs: a, b, kind, label, why |

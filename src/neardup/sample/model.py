@@ -20,6 +20,7 @@ class SampleDocument:
     id: str
     url: str
     site: str
+    title: str
     text: str
     html: str
     language: str

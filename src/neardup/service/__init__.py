@@ -1,4 +1,4 @@
-"""An index behind HTTP: for crawlers that ask whether a page is new, and for search engines that fold results.
+"""An index behind HTTP, for crawlers that ask whether a page is new; and pages in a browser, for people.
 
     settings    limits, tokens
     server      sockets, signals, the orderly end
@@ -12,11 +12,13 @@
     batching    requests that arrive together are answered together
     streams     a document per line, as many as a client likes
     measuring   documents compared and sketched without the index
-    grouping    near-duplicates in a ranked list
+    grouping    near-duplicates in search results
+    weighing    how much such a request holds
     shapes      what requests and answers look like
     problems    what is answered instead (RFC 9457)
     openapi     the description for programs
     page        the description for people
+    pages/      search, compare: what people look at
     metrics     counters for Prometheus
     logs        a line per request
 

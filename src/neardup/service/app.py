@@ -3,10 +3,11 @@
 import asyncio
 import os
 import sys
+from collections.abc import Coroutine, Mapping
 from html import escape
 from itertools import count
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,11 +21,17 @@ from neardup.service.http import JSON, Call, Gone, Receive, Room, Scope, Send
 from neardup.service.logs import Log
 from neardup.service.metrics import Metrics
 from neardup.service.page import ADDRESS, page
+from neardup.service.pages import Asked, Page, Site, fields, trouble
+from neardup.service.pages.asking import FORM, HTML
 from neardup.service.problems import KINDS, Busy, Problem, plain, problem_of, validation_detail
-from neardup.service.routes import DECODERS, PREFIX, Route, routes_at
+from neardup.service.routes import DECODERS, PREFIX, Route, pages_at, routes_at
 from neardup.service.settings import Limits, Settings
-from neardup.service.shapes import too_long
+from neardup.service.shapes import Grouping, too_long
 from neardup.service.streams import converse
+from neardup.service.weighing import weigh
+
+if TYPE_CHECKING:
+    from neardup.searching import Collection
 
 FOLLOW = 1.0
 """Seconds between two looks at what another process wrote, where the service is read-only."""
@@ -37,10 +44,14 @@ _OWN = frozenset({"healthz", "readyz", "metrics", "openapi", "docs"})
 
 
 class App:
-    """An index behind HTTP. Call `stop` to end it, from the event loop, and `close` when nothing is in flight."""
+    """An index, a collection or both behind HTTP. Call `stop` to end it, from the event loop, and `close` when nothing
+    is in flight."""
 
-    def __init__(self, index: Index, settings: Settings, log: Log) -> None:
+    def __init__(
+        self, index: Index | None, settings: Settings, log: Log, *, collection: "Collection | None" = None
+    ) -> None:
         self.settings, self.log = settings, log
+        self._site = Site(collection, index, settings.limits)
         self.metrics = Metrics()
         self.endpoints = Endpoints(index, settings, self.metrics)
         self.stopping = asyncio.Event()
@@ -62,7 +73,7 @@ class App:
         """What is done beside requests, for as long as this runs."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._deadlines.watch())
-            if self.settings.read_only:
+            if self.settings.read_only and self.endpoints.has_index:
                 group.create_task(self._follow())
 
     async def _follow(self) -> None:
@@ -96,22 +107,46 @@ class App:
             return
         began = perf_counter()
         call = Call(scope, receive, send, f"{self._prefix}-{next(self._ids):x}")
-        route: Route | None = None
+        route: Route | Page | None = None
+        method = "GET" if call.method == "HEAD" else call.method
         try:
-            found = routes_at(call.path, call.raw_path)
-            route = found.get("GET" if call.method == "HEAD" else call.method)
-            self._access.check(route.level if route else "open", call.headers)
-            if route is None:
-                raise _unknown(found)
-            await self._answer(call, route)
+            pages, rest = pages_at(call.path)
+            found: Mapping[str, Route | Page] = pages or routes_at(call.path, call.raw_path)
+            route = found.get(method)
+            if isinstance(route, Page):
+                self._access.check_page(route.level, method, call.headers)
+                await self._answer_page(call, route, rest)
+            else:
+                self._access.check(route.level if route else "open", call.headers)
+                if route is None:
+                    raise _unknown(found)
+                await self._answer(call, route)
         except Gone:
             call.status = call.status or 499
         except TimeoutError:  # the client does not take the answer
             call.abort()
         except Exception as error:
-            await self._refuse(call, error)
+            await self._refuse(call, error, route)
         finally:
             self._over(call, route, perf_counter() - began)
+
+    async def _answer_page(self, call: Call, route: Page, rest: str) -> None:
+        if self.stopping.is_set():
+            raise Problem("stopping")
+        await self._limited(call, self._shown(call, route, rest))
+
+    async def _shown(self, call: Call, route: Page, rest: str) -> None:
+        """A page is made in a thread, of what the address and the form say."""
+        sent = b""
+        if route.method == "POST":
+            sent = await call.body(self.settings.limits, self._room, route.takes)
+        shown = await self.endpoints.at_leisure(
+            lambda: route.show(
+                self._site, Asked(fields(call.query), fields(sent if route.takes == FORM else b""), rest, sent)
+            )
+        )
+        onward = {"location": shown.location} if shown.location else {}
+        await call.answer(shown.status, shown.content, shown.type, **onward)
 
     async def _answer(self, call: Call, route: Route) -> None:
         if route.does in _OWN and not route.path.startswith("/v1/"):
@@ -124,18 +159,22 @@ class App:
             return
         if self.stopping.is_set():
             raise Problem("stopping")
+        if route.of_index and not self.endpoints.has_index:
+            raise Problem("no-index")
         if route.stream:
             await self._stream(call, route)
         else:
-            await self._single(call, route)
+            await self._limited(call, self._done(call, route))
 
-    async def _single(self, call: Call, route: Route) -> None:
+    async def _limited(self, call: Call, work: Coroutine[Any, Any, None]) -> None:
+        """Among so many others, in so much time."""
         limits = self.settings.limits
         if self._requests >= limits.concurrency:
+            work.close()
             raise Busy("concurrency", f"{limits.concurrency:,} requests are being answered already.")
         self._requests += 1
         try:
-            await self._deadlines.keep(self._done(call, route))
+            await self._deadlines.keep(work)
         except TimeoutError:
             if call.status:  # the client does not take the answer
                 call.abort()
@@ -212,7 +251,7 @@ class App:
             shown = self._page.replace(ADDRESS, escape(f"http://{host}"))
             await call.answer(200, shown.encode(), "text/html; charset=utf-8")
 
-    async def _refuse(self, call: Call, error: Exception) -> None:
+    async def _refuse(self, call: Call, error: Exception, route: Route | Page | None) -> None:
         problem = problem_of(error)
         if not isinstance(error, Problem | NeardupError):
             self.log.failure(call.id, error)
@@ -221,14 +260,19 @@ class App:
         if call.status:  # the answer has begun: the connection is closed, which tells that it is not whole
             raise error
         try:
-            await self._deadlines.keep(call.refuse(problem))
+            if isinstance(route, Page) and route.gives == HTML:
+                shown = trouble(problem, route.path)
+                sent = call.answer(shown.status, shown.content, shown.type, **problem.headers)
+            else:
+                sent = call.refuse(problem)
+            await self._deadlines.keep(sent)
         except TimeoutError:
             call.abort()
 
-    def _over(self, call: Call, route: Route | None, seconds: float) -> None:
+    def _over(self, call: Call, route: Route | Page | None, seconds: float) -> None:
         path = route.path if route else "unknown"
         method = call.method if route else "ANY"
-        stream = route is not None and route.stream
+        stream = isinstance(route, Route) and route.stream
         self.metrics.request(method, path, call.status, None if stream else seconds, call.read_bytes)
         self.log.request(
             id=call.id,
@@ -242,7 +286,7 @@ class App:
         )
 
 
-def _unknown(found: dict[str, Route]) -> Problem:
+def _unknown(found: Mapping[str, Route | Page]) -> Problem:
     if not found:
         return Problem("not-found")
     allowed = sorted({*found, *(["HEAD"] if "GET" in found else [])})
@@ -252,9 +296,10 @@ def _unknown(found: dict[str, Route]) -> Problem:
 def _read(route: Route, body: bytes, limits: Limits) -> tuple[Any, int, int]:
     """What a body says, the number of its documents, and the bytes that their contents take in memory."""
     asked = _decoded(route, body)
+    if isinstance(asked, Grouping):
+        return asked, *weigh(asked, limits)
     documents = [asked] if hasattr(asked, "text") else []
-    for name in ("documents", "results"):
-        documents += getattr(asked, name, [])
+    documents += getattr(asked, "documents", [])
     if hasattr(asked, "first"):
         documents += [asked.first, asked.second]
     number = len(documents)

@@ -19,6 +19,8 @@ import msgspec
 from neardup.errors import UsageError
 from neardup.index import Index
 from neardup.index.answers import Document, Verdict
+from neardup.recipe import Recipe
+from neardup.recipes import published
 from neardup.service import shapes
 from neardup.service.batching import Batches
 from neardup.service.metrics import Metrics
@@ -29,6 +31,9 @@ from neardup.service.streams import Work
 
 Found = TypeVar("Found")
 
+
+NEW = "stream"
+"""The recipe of an index for which none is named."""
 
 MOST_STREAMING = 32
 """Threads for streams; up to so many never wait for each other."""
@@ -53,10 +58,10 @@ class _Both(Generic[Found]):
 
 
 class Endpoints:
-    """All of them, around one index."""
+    """All of them, around one index, or without any."""
 
-    def __init__(self, index: Index, settings: Settings, metrics: Metrics) -> None:
-        self.index, self.settings, self.metrics = index, settings, metrics
+    def __init__(self, index: Index | None, settings: Settings, metrics: Metrics) -> None:
+        self._index, self.settings, self.metrics = index, settings, metrics
         cores = os.cpu_count() or 1
         self.threads = ThreadPoolExecutor(cores + 2, "neardup-index")
         self.reading = ThreadPoolExecutor(1, "neardup-reading")
@@ -77,6 +82,23 @@ class Endpoints:
             "update": self._work(shapes.Line, self._updated, shapes.Replaced),
             "remove": Work(msgspec.json.Decoder(shapes.NamedLine), self._removed_lines),
         }
+
+    @property
+    def index(self) -> Index:
+        """The one that is served."""
+        if self._index is None:
+            raise Problem("no-index")
+        return self._index
+
+    @property
+    def has_index(self) -> bool:
+        """Whether one is."""
+        return self._index is not None
+
+    @property
+    def _recipe(self) -> Recipe:
+        """The index's, or the one that a new index would have."""
+        return published(NEW).recipe if self._index is None else self._index.recipe
 
     # Calls on the index, in threads. They count what they did.
 
@@ -152,7 +174,7 @@ class Endpoints:
     async def similar(self, asked: shapes.Similar, size: int) -> shapes.Matches:
         """POST /v1/similar."""
         find = partial(self.index.similar, asked.text, html=asked.html, url=asked.url, most=int(asked.most))
-        matches = await (self._in_thread(find) if asked.html is None else self._at_leisure(find))
+        matches = await (self._in_thread(find) if asked.html is None else self.at_leisure(find))
         return shapes.Matches([match_out(match) for match in matches])
 
     async def get(self, id_: str) -> shapes.StoredOut:
@@ -174,21 +196,20 @@ class Endpoints:
         """POST /v1/compare."""
         from neardup.service.measuring import compare
 
-        return await self._at_leisure(lambda: compare(asked, self.index.recipe))
+        return await self.at_leisure(lambda: compare(asked, self._recipe))
 
     async def sketch(self, asked: shapes.Sketching, size: int) -> shapes.SketchesOut:
         """POST /v1/sketch."""
         from neardup.service.measuring import sketch
 
         self._check_number(len(asked.documents))
-        return await self._at_leisure(lambda: sketch(asked, self.index.recipe))
+        return await self.at_leisure(lambda: sketch(asked, self.index.recipe))
 
     async def group(self, asked: shapes.Grouping, size: int) -> shapes.Groups:
         """POST /v1/group."""
         from neardup.service.grouping import group
 
-        self._check_number(len(asked.results))
-        return await self._at_leisure(lambda: group(asked, self.index.recipe))
+        return await self.at_leisure(lambda: group(asked, self.settings.limits))
 
     async def info(self) -> dict[str, Any]:
         """GET /v1/index."""
@@ -197,11 +218,13 @@ class Endpoints:
 
     async def reach(self) -> None:
         """GET /readyz: raise what is wrong with the store, if anything is."""
-        await self._in_thread(lambda: self.index.contains_many(["ready?"]))
+        if self.has_index:
+            await self._in_thread(lambda: self.index.contains_many(["ready?"]))
 
     async def scraped(self) -> tuple[bytes, str]:
         """GET /metrics."""
-        self.metrics.index.set(await self._in_thread(lambda: len(self.index)))
+        if self.has_index:
+            self.metrics.index.set(await self._in_thread(lambda: len(self.index)))
         return self.metrics.text()
 
     def _check_number(self, documents: int) -> None:
@@ -212,7 +235,7 @@ class Endpoints:
     async def _in_thread(self, call: Callable[[], Found]) -> Found:
         return await asyncio.get_running_loop().run_in_executor(self.threads, call)
 
-    async def _at_leisure(self, call: Callable[[], Found]) -> Found:
+    async def at_leisure(self, call: Callable[[], Found]) -> Found:
         """As many at once as there are cores. Whoever gives up while waiting costs nothing more."""
         async with self._turn:
             return await asyncio.get_running_loop().run_in_executor(self._beside, call)

@@ -1,36 +1,58 @@
-"""Near-duplicates in a ranked list of results: the best-ranked one of each group, and those to fold behind it.
+"""Search results that a client sends, grouped: those that are near-duplicates stand behind the best-ranked one.
 
-Results are taken in the order of their rank. One that resembles the best of an earlier group joins the group of the
-one it resembles most; another one begins a group. So whoever is shown is never a near-duplicate of another that is
-shown, and a result is never hidden behind a worse one. Resemblance is exact.
+All of it is neardup.refine; here are the bounds of a service. The index, if there is one, is not looked at.
 """
 
-import numpy as np
+from functools import cache
 
-from neardup.recipe import Recipe
+from msgspec import UNSET
+
+from neardup.refine import group as group_results
+from neardup.refine.answers import Grouped
+from neardup.refine.formats import Fields, read
+from neardup.refine.signature import PAGES
 from neardup.service import shapes
-from neardup.service.measuring import texts
-from neardup.verify.resemblance import overlap
+from neardup.service.measuring import LONGEST
+from neardup.service.problems import Problem
+from neardup.service.settings import Limits
+from neardup.text.workers import PageExtractor
 
 
-def group(asked: shapes.Grouping, recipe: Recipe) -> shapes.Groups:
-    """The groups of a ranked list, under the tokens and shingles of a recipe."""
-    results = asked.results
-    ids = [result.id for result in results]
-    if not results:
-        return shapes.Groups([])
-    batch = texts(results, recipe.text)
-    sets, sizes = recipe.sketcher.shingle_sets(batch, np.arange(len(results)))
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    best: list[int] = []
-    groups: list[shapes.Group] = []
-    for at, id_ in enumerate(ids):
-        pairs = np.array([(other, at) for other in best], np.int64).reshape(-1, 2)
-        found = overlap(sets, starts, sizes, pairs).resemblance
-        nearest = int(found.argmax()) if len(found) and sizes[at] else -1
-        if nearest >= 0 and found[nearest] >= asked.threshold:
-            groups[nearest].others.append(shapes.Member(id_, at + 1, float(found[nearest])))
-        else:
-            best.append(at)
-            groups.append(shapes.Group(id_, at + 1, []))
-    return shapes.Groups(groups)
+def group(asked: shapes.Grouping, limits: Limits) -> shapes.Groups:
+    """The groups of a ranked list, and the list as it is to be shown."""
+    given = asked.response if asked.results is None else asked.results
+    names = (asked.text_field, asked.html_field, asked.signature_field, asked.id_field)
+    number = len(read(given, format=asked.format, fields=Fields(*names)).results)
+    if number > limits.documents:
+        raise Problem("too-large", f"The response has {number:,} results; {limits.documents:,} are allowed.")
+    grouped = group_results(
+        given,
+        threshold=asked.threshold,
+        query=asked.query,
+        contained=asked.contained,
+        format=asked.format,
+        text_field=asked.text_field,
+        html_field=asked.html_field,
+        signature_field=asked.signature_field,
+        id_field=asked.id_field,
+        extract=_extractor(),
+    )
+    shown = UNSET if asked.show is None else grouped.shown(asked.show)
+    return shapes.Groups(_groups(grouped), grouped.folded, list(grouped.bases), grouped.passages, shown)
+
+
+def _groups(grouped: Grouped) -> list[shapes.Group]:
+    return [
+        shapes.Group(
+            found.anchor,
+            grouped.id(found.anchor),
+            [shapes.Member(m.place, grouped.id(m.place), m.relation, m.match, m.containment) for m in found.members],
+        )
+        for found in grouped.groups
+    ]
+
+
+@cache
+def _extractor() -> PageExtractor:
+    """One for all requests; its process starts with the first page."""
+    return PageExtractor(PAGES, workers=1, seconds=LONGEST)

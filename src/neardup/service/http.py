@@ -32,12 +32,16 @@ unread, the client would see a broken connection and not the answer."""
 _GUARDS = [
     (b"cache-control", b"no-store"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 ]
-_FOR_DATA = [(b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"), *_GUARDS]
+_FOR_DATA = [
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+    *_GUARDS,
+]
 _FOR_PAGES = [
     (b"content-security-policy", b"frame-ancestors 'none'"),
+    (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
     *_GUARDS,
 ]
@@ -73,7 +77,7 @@ class Call:
         self.query: bytes = scope["query_string"]
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         self.receive, self.send = receive, send
-        self.abort: Callable[[], None] = scope.get(ABORT, lambda: None)
+        self.abort: Callable[[], None] = scope.get("state", {}).get(ABORT, lambda: None)
         """Drop the connection, with all that waits to be sent."""
         given = self.headers.get(b"x-request-id", b"")
         self.id = given.decode() if _ID.fullmatch(given) else id_
@@ -83,9 +87,9 @@ class Call:
         """Whether all of its body was read."""
         self._held = 0
 
-    async def body(self, limits: Limits, room: Room) -> bytes:
-        """All of it, if it is JSON and not too long."""
-        self._check_type((JSON,))
+    async def body(self, limits: Limits, room: Room, type_: str = JSON) -> bytes:
+        """All of it, if it is of this type and not too long."""
+        self._check_type((type_,))
         announced = self._announced()
         if announced > limits.body:
             raise Problem("too-large", f"The request has {announced:,} bytes; {limits.body:,} are allowed.")

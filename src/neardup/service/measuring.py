@@ -82,7 +82,7 @@ def texts(documents: Sequence[shapes.Query | shapes.Document], settings: TextSet
     html = np.array([document.html is not None for document in documents])
     stored = pa.array([d.text if d.html is None else d.html for d in documents], pa.large_binary())
     urls = pa.array([document.url for document in documents], pa.string())
-    given = Documents(stored, np.arange(len(documents)), html=html)
+    given = Documents(stored, np.arange(len(documents)), html=html, decoded=True)
     return readable(given, False, _extractor(settings), urls)[0]
 
 
@@ -94,7 +94,7 @@ def _extractor(settings: TextSettings) -> PageExtractor:
 
 def _source(name: str, side: shapes.Side) -> Source:
     content = side.html if side.html is not None else side.text or ""
-    return Source(name, content.encode(), side.html is not None, side.url)
+    return Source(name, content.encode(), side.html is not None, side.url, decoded=True)
 
 
 def _plain(system: System) -> dict[str, object]:

@@ -19,6 +19,10 @@ _ONE_OF = ("Document", "Query", "Similar", "Side", "Line", "QueryLine")
 _EITHER = [
     {"title": name, "required": [name], "properties": {name: {"type": "string"}}} for name in ("text", "html")
 ]  # fmt: skip
+_LIST_OR_WHOLE = [
+    {"title": name, "required": [name], "properties": {name: {"type": type_}}}
+    for name, type_ in (("results", "array"), ("response", "object"))
+]
 
 
 def description(settings: Settings) -> dict[str, Any]:
@@ -101,7 +105,7 @@ def kinds_of(route: Route) -> list[str]:
     """The problems that a route may answer with."""
     if route.level == "open":
         return [*route.problems, "foreign-origin", "wrong-host", "failed", "head"]
-    kinds = [*route.problems, *_GUARDED, *_ALWAYS]
+    kinds = [*route.problems, *_GUARDED, *_ALWAYS, *(["no-index"] if route.of_index else [])]
     if route.takes is not None:
         kinds += [kind for kind in _BODY if not (route.stream and kind in ("not-json", "invalid", "slow", "store"))]
     else:
@@ -155,4 +159,5 @@ def _schemas() -> dict[str, Any]:
     )
     for name in _ONE_OF:
         found[name]["oneOf"] = _EITHER
+    found["Grouping"]["oneOf"] = _LIST_OR_WHOLE
     return found

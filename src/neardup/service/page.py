@@ -6,10 +6,10 @@ from typing import Any
 from urllib.parse import quote
 
 from neardup.pages import document
+from neardup.service.pages.layout import asset, header
 from neardup.service.problems import KINDS
 
 _STYLE = """
-main { padding-top: 1.5rem; padding-bottom: 3rem; }
 section { margin: 2rem 0 0; border-top: 1px solid var(--line); padding-top: 1rem; }
 article { margin: 0 0 2rem; }
 article h3 { margin: 0 0 .25rem; }
@@ -17,7 +17,7 @@ article pre { margin: .75rem 0; }
 caption { text-align: left; padding: .6rem 0 .2rem; }
 table { width: auto; min-width: min(100%, 30rem); }
 .method { display: inline-block; min-width: 4.2em; font-family: var(--mono); font-size: .82rem; color: var(--accent); }
-nav ul { columns: 18rem; padding: 0; list-style: none; margin: 0; }
+main nav ul { columns: 18rem; padding: 0; list-style: none; margin: 0; }
 """
 
 _EXAMPLE = quote("https://a.example/roses", safe="")
@@ -43,12 +43,14 @@ def page(described: str) -> str:
         for tag in api["tags"]
     )
     body = (
-        f"<main><h1>{escape(api['info']['title'])} {escape(api['info']['version'])}</h1>"
+        f"{header('/docs')}"
+        '<main id="content" tabindex="-1">'
+        f"<h1>{escape(api['info']['title'])} {escape(api['info']['version'])}</h1>"
         f"<p>{escape(api['info']['description'])}</p>"
         '<p>For programs: <a href="/openapi.json">openapi.json</a>, OpenAPI 3.1.</p>'
         f'<nav aria-label="Addresses"><ul>{links}</ul></nav>{sections}{_parts(api)}{_problems()}</main>'
     )
-    return document("neardup service", body, style=_STYLE)
+    return document("neardup service", body, style=asset("layout.css") + _STYLE)
 
 
 def _article(api: dict[str, Any], path: str, method: str, operation: dict[str, Any]) -> str:
@@ -111,7 +113,7 @@ def _table(api: dict[str, Any], ref: str, caption: str, *, sent: bool = False, n
     anchor = f' id="{escape(named)}"' if named else ""
     return (
         f'<div class="scroll"><table{anchor}><caption>{caption}</caption><thead><tr><th>field</th><th>type</th>'
-        f"<th></th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<th>meaning</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 

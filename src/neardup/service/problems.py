@@ -33,6 +33,7 @@ KINDS: dict[str, Kind] = {
         403, "A page of another site asks", "Ask from a program, or from the service's own address."
     ),
     "not-found": Kind(404, "There is no such address", "See /docs for those that are there."),
+    "no-index": Kind(404, "No index is served here", "Start the service with one: neardup serve INDEX."),
     "no-document": Kind(404, "There is no such document", "It was never added, or removed since."),
     "method": Kind(405, "Another method is needed", "The header Allow names it."),
     "timeout": Kind(408, "The request came too slowly", "Send it within the time limit, or in smaller parts."),

@@ -107,7 +107,7 @@ def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None)
             if wrong := self._wrong_head():
                 self._refuse(*wrong)
                 raise ConnectionAbortedError
-            self.scope[ABORT] = self.transport.abort  # type: ignore[literal-required]
+            self.scope["state"][ABORT] = self.transport.abort
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:

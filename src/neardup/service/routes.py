@@ -6,6 +6,7 @@ import msgspec
 
 from neardup.service import shapes
 from neardup.service.access import Level
+from neardup.service.pages import PAGES, Page
 
 PREFIX = "/v1/documents/"
 """What stands behind it is an id."""
@@ -29,6 +30,11 @@ class Route(NamedTuple):
     stream: bool = False
     problems: tuple[str, ...] = ()
     """Kinds that belong to this one alone."""
+
+    @property
+    def of_index(self) -> bool:
+        """Whether it needs one."""
+        return self.path.startswith("/v1/") and self.does not in ("compare", "group")
 
 
 _ROSE = "A rose is a rose is a rose is a rose, said the gardener who had planted them all along the wall."
@@ -92,11 +98,12 @@ ROUTES = (
         "sketch", shapes.Sketching, shapes.SketchesOut, {"documents": [{"id": "a", "text": _ROSE}]},
     ),
     Route(
-        "POST", "/v1/group", "read", "Group a ranked list",
-        "Folds near-duplicates in a list of search results behind the best-ranked of them. Exact; the index is not "
-        "looked at.",
+        "POST", "/v1/group", "read", "Group search results",
+        "Near-duplicates in a list of search results stand behind the best-ranked of them. Takes a list, or the whole "
+        "response of Elasticsearch, OpenSearch, Solr, Meilisearch or SearXNG, and gives the same back. The index is "
+        "not looked at.",
         "group", shapes.Grouping, shapes.Groups,
-        {"results": [{"id": "a", "text": _ROSE}, {"id": "b", "text": _ROSE.upper()}], "threshold": 0.8},
+        {"results": [{"id": "a", "text": _ROSE}, {"id": "b", "text": _ROSE.upper()}], "show": "fold"},
     ),
     Route(
         "POST", "/v1/stream/check", "read", "Check a stream", _ORDER, "check", shapes.QueryLine, shapes.VerdictOut,
@@ -138,6 +145,10 @@ _OF_DOCUMENTS = {route.method: route for route in ROUTES if route.path.startswit
 for _route in (route for route in ROUTES if "{id}" not in route.path):
     _BY_PATH.setdefault(_route.path, {})[_route.method] = _route
 
+_PAGES: dict[str, dict[str, Page]] = {}
+for _page in PAGES:
+    _PAGES.setdefault(_page.path, {})[_page.method] = _page
+
 DECODERS = {route.path: msgspec.json.Decoder(route.takes) for route in ROUTES if route.takes is not None}
 
 
@@ -147,3 +158,14 @@ def routes_at(path: str, raw_path: bytes) -> dict[str, Route]:
     if found is None and raw_path.startswith(PREFIX.encode()) and len(raw_path) > len(PREFIX):
         return _OF_DOCUMENTS
     return found or {}
+
+
+def pages_at(path: str) -> tuple[dict[str, Page], str]:
+    """The pages at an address, by method, and the rest of it where they take one."""
+    if path in _PAGES:
+        return _PAGES[path], ""
+    for pattern, pages in _PAGES.items():
+        beginning, taken, _ = pattern.partition("{rest}")
+        if taken and path.startswith(beginning):
+            return pages, path[len(beginning) :]
+    return {}, ""

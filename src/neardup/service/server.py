@@ -18,6 +18,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from neardup.errors import MissingExtra, UsageError
@@ -29,6 +30,7 @@ from neardup.service.settings import Settings
 if TYPE_CHECKING:
     import uvicorn
 
+    from neardup.searching import Collection
     from neardup.service.app import App
 
 BACKLOG = 512
@@ -37,9 +39,8 @@ BACKLOG = 512
 def require() -> None:
     """Say at once, and not after making an index, that a library is missing."""
     try:
-        import httptools  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import uvicorn  # noqa: F401
+        for library in ("httptools", "jinja2", "prometheus_client", "uvicorn"):
+            import_module(library)
     except ImportError as error:
         raise MissingExtra("the service", "serve") from error
 
@@ -78,11 +79,12 @@ def address_of(listening: socket.socket) -> str:
 
 
 def serve(
-    index: Index,
+    index: Index | None,
     listening: socket.socket,
     settings: Settings,
     log: Log,
     *,
+    collection: "Collection | None" = None,
     grace: float = 30.0,
     ready: Callable[[], None] = lambda: None,
 ) -> bool:
@@ -94,7 +96,7 @@ def serve(
     # Threads that compute hold Python's lock for so long at the most while a request waits to be read.
     sys.setswitchinterval(0.001)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(index, listening, settings, log, grace, ready))
+        return runner.run(_serve(index, collection, listening, settings, log, grace, ready))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -107,7 +109,8 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 async def _serve(
-    index: Index,
+    index: Index | None,
+    collection: "Collection | None",
     listening: socket.socket,
     settings: Settings,
     log: Log,
@@ -119,7 +122,7 @@ async def _serve(
     from neardup.service.app import App
     from neardup.service.protocol import protocol
 
-    app = App(index, settings, log)
+    app = App(index, settings, log, collection=collection)
     config = uvicorn.Config(
         app,
         http=protocol(settings.limits, app.turned_away),

@@ -7,7 +7,7 @@ Requests refuse fields that they do not know. Lines of streams pass over them, s
 as they are.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -37,6 +37,10 @@ Url = Annotated[
 Whole = Annotated[float, Meta(ge=1, le=1000, multiple_of=1, description="Matches at the most.")]
 """JSON has one kind of number: 10.0 is as whole as 10."""
 Share = Annotated[float, Meta(ge=0, le=1)]
+FieldName = Annotated[
+    Annotated[str, Meta(min_length=1, max_length=1024)] | None,
+    Meta(description="Left away: guessed by the usual names. A path such as page.body leads into objects."),
+]
 
 
 class _Id:
@@ -132,12 +136,46 @@ class Sketching(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Grouping(msgspec.Struct, forbid_unknown_fields=True):
-    """A ranked list of results, the best first."""
+    """Search results, the best first: as a list, or as the whole response of an engine."""
 
-    results: Annotated[list[Document], Meta(description="In the order of their rank.")]
+    results: Annotated[
+        list[dict[str, Any]] | None,
+        Meta(
+            description="Objects in the order of their rank, with an id or url, and text, html, snippet, title or a "
+            "stored signature. Give this or response."
+        ),
+    ] = None
+    response: Annotated[
+        dict[str, Any] | None,
+        Meta(description="As Elasticsearch, OpenSearch, Solr, Meilisearch or SearXNG gave it."),
+    ] = None
     threshold: Annotated[
-        float, Meta(gt=0, le=1, description="Resemblance from which on two results are near-duplicates.")
-    ] = 0.8
+        Share, Meta(description="Share of passages in common from which on two results are near-duplicates.")
+    ] = 0.7
+    query: Annotated[
+        Annotated[str, Meta(max_length=LONGEST_ID)] | None,
+        Meta(description="Compare the passages around these words alone, where all results have a text."),
+    ] = None
+    contained: Annotated[bool, Meta(description="Also group a result with one that it lies in.")] = True
+    show: Annotated[
+        Literal["mark", "fold", "collapse", "drop"] | None,
+        Meta(
+            description="What `shown` is: all results with their groups (mark), the best of each group with the others "
+            "within (fold) or with their ids (collapse), the best alone (drop); null: there is none."
+        ),
+    ] = "mark"
+    format: Annotated[
+        Literal["elastic", "solr", "meilisearch", "searxng", "plain"] | None,
+        Meta(description="Of the response. Left away: recognised by its shape."),
+    ] = None
+    text_field: FieldName = None
+    html_field: FieldName = None
+    signature_field: FieldName = None
+    id_field: FieldName = None
+
+    def __post_init__(self) -> None:
+        if (self.results is None) == (self.response is None):
+            raise ValueError("give results or response, one of them")
 
 
 class Line(_Titled, msgspec.Struct):
@@ -162,6 +200,10 @@ class NamedLine(_Id, msgspec.Struct):
     """A line of /v1/stream/remove. Other fields are passed over."""
 
     id: Id
+
+
+Place = Annotated[int, Meta(ge=0, description="In the list of results, counted from 0.")]
+ResultId = Annotated[str | int, Meta(description="Its id, else its URL, else its rank, counted from 1.")]
 
 
 class MatchOut(msgspec.Struct, omit_defaults=True):
@@ -251,26 +293,39 @@ class Comparison(msgspec.Struct, omit_defaults=True):
     ] = None
 
 
-class Member(msgspec.Struct):
-    """A result in a group."""
+class Member(msgspec.Struct, omit_defaults=True):
+    """A result that is similar to the best-ranked one of its group."""
 
-    id: str
-    rank: Annotated[int, Meta(ge=1)]
-    resemblance: Annotated[Share, Meta(description="Exact, with the group's best.")]
+    place: Place
+    id: ResultId
+    relation: Annotated[str, Meta(description="identical, near, contained or contains: of this one to the anchor.")]
+    match: Annotated[Share, Meta(description="Share of the longer one's passages that the other has too, estimated.")]
+    containment: Annotated[
+        Share | None, Meta(description="The same of the shorter one's passages, where it can be told.")
+    ] = None
 
 
 class Group(msgspec.Struct):
-    """Near-duplicates: the best-ranked one, and those to fold behind it."""
+    """The best-ranked one, and those that are similar to it."""
 
-    id: Annotated[str, Meta(description="Of the best-ranked.")]
-    rank: Annotated[int, Meta(ge=1)]
-    others: list[Member]
+    anchor: Place
+    id: ResultId
+    members: list[Member]
 
 
 class Groups(msgspec.Struct):
-    """Every result is in one group; groups stand in the order of their best-ranked."""
+    """Every result is in one group; groups stand in the order of their anchors."""
 
     groups: list[Group]
+    folded: Annotated[int, Meta(ge=0, description="Results that stand behind an anchor.")]
+    compared: Annotated[
+        list[str], Meta(description="By what each result was: signature, text, html, snippet, title or nothing.")
+    ]
+    passages: Annotated[bool, Meta(description="Whether the passages around the query were compared.")]
+    shown: Annotated[
+        list[dict[str, Any]] | dict[str, Any] | msgspec.UnsetType,
+        Meta(description="The results or the response as they came, in the way that was asked for."),
+    ] = msgspec.UNSET
 
 
 class LineProblem(msgspec.Struct):

@@ -1,0 +1,71 @@
+"""The pages that people look at: search, compare, tune, the collection.
+
+    asking     what a page is asked, what it knows, what it answers
+    layout     one look: header, navigation, templates
+    showing    values as a page shows them
+    home       /          search where a collection is served, else what there is
+    search     /search    results, the repeats folded behind the best-ranked of them
+    reading    /document  the text of a document
+    compare    /compare   two documents beside each other
+    passages   what two texts share, marked in both
+    tune       /tune      what a filter finds and costs, while its parameters move
+    tuning     parameters → curve, table, costs, recipe
+    curves     a curve as a picture
+    collection /collection  a finished run: facts, clusters, members
+    collection_run     which clusters there are
+    collection_report  the run's report
+    collection_audit   its labelling page
+    templates/            Jinja2, styles, scripts
+
+A page is a row of PAGES. Its function takes what is served and what is asked and returns what is sent; it runs in a
+thread, and a Problem that it raises is shown as a page too. To add one: a module with such a function, its template
+(which extends layout.html), and a row; the navigation names those that people should find.
+"""
+
+from collections.abc import Callable
+from threading import Timer
+
+from neardup.service.pages import (
+    collection,
+    collection_audit,
+    collection_report,
+    compare,
+    home,
+    reading,
+    search,
+    tune,
+)
+from neardup.service.pages.asking import Asked, Page, Shown, Site, fields
+from neardup.service.pages.layout import trouble
+
+PAGES = (
+    Page("GET", "/", home.show),
+    Page("GET", "/search", search.show),
+    Page("GET", "/document", reading.show),
+    Page("GET", "/compare", compare.show),
+    Page("POST", "/compare", compare.answer),
+    Page("GET", "/tune", tune.show),
+    Page("GET", "/collection", collection.show),
+    Page("GET", "/collection/cluster", collection.show_cluster),
+    Page("GET", "/collection/report", collection_report.show),
+    Page("GET", "/collection/audit", collection_audit.show),
+    Page("POST", "/collection/audit", collection_audit.begin, level="write"),
+    *collection_audit.ASKED,
+)
+
+__all__ = ["PAGES", "Asked", "Page", "Shown", "Site", "fields", "prepare", "trouble"]
+
+_LONG = 4.0
+
+
+def prepare(say: Callable[[str], None]) -> None:
+    """Compile or load what the pages compute with, before anybody waits for it."""
+    wait = "The first start on a machine compiles what compares documents, for a minute or two."
+    timer = Timer(_LONG, say, [wait])
+    timer.daemon = True
+    timer.start()
+    try:
+        search.prepare()
+        compare.prepare()
+    finally:
+        timer.cancel()

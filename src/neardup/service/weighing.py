@@ -1,0 +1,34 @@
+"""How much a request with search results holds: they have as many fields as an engine likes, and any shape."""
+
+import sys
+from typing import Any
+
+from neardup.service.problems import Problem
+from neardup.service.settings import Limits
+from neardup.service.shapes import Grouping, has_more_bytes
+
+MOST_VALUES = 250_000
+"""Strings, numbers, lists and objects of a request: a thousand results of 250 fields."""
+
+
+def weigh(asked: Grouping, limits: Limits) -> tuple[int, int]:
+    """The number of results, where that is known, and the bytes of all strings in memory."""
+    number = len(asked.results or ())
+    if number > limits.documents:
+        raise Problem("too-large", f"The request has {number:,} results; {limits.documents:,} are allowed.")
+    held = values = 0
+    waiting: list[Any] = [asked.results, asked.response]
+    while waiting:
+        value = waiting.pop()
+        values += 1
+        if isinstance(value, str):
+            if has_more_bytes(value, limits.document):
+                raise Problem("too-large", f"A field has more than {limits.document:,} bytes.")
+            held += sys.getsizeof(value)
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        if values + len(waiting) > MOST_VALUES:
+            raise Problem("too-large", f"The request has more than {MOST_VALUES:,} values. Send fewer fields.")
+    return number, held

@@ -1,0 +1,244 @@
+"""Pages over HTTP: who may see them, what they answer where something is wrong; and what they are made of."""
+
+import json
+import re
+from base64 import b64decode, b64encode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neardup.cli import app
+from neardup.comparing import compare
+from neardup.refine import sign_many
+from neardup.searching import Found, Hit
+from neardup.service.pages import PAGES, fields
+from neardup.service.pages.passages import panes
+from neardup.service.pages.search import PER_PAGE, View, _answer
+from neardup.service.pages.showing import legible, linkable, percent, plain
+from neardup.service.problems import KINDS, Problem
+from neardup.service.routes import ROUTES
+from tests.service.serving import READ, WRITE, fresh, problem, serving
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+SHOWN = [page for page in PAGES if page.method == "GET" and "{" not in page.path and page.gives.startswith("text/html")]
+
+
+def basic(password: str, name: str = "anybody") -> dict[str, str]:
+    return {"Authorization": f"Basic {b64encode(f'{name}:{password}'.encode()).decode()}"}
+
+
+@pytest.fixture(scope="module")
+def searching(tmp_path_factory):
+    """A collection, and no index."""
+    folder = tmp_path_factory.mktemp("searching")
+    rows = [{"id": f"d{n}", "title": f"Title {n}", "text": f"rose {fresh()}"} for n in range(5)]
+    (folder / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    environment = {"XDG_CACHE_HOME": str(folder / "cache")}
+    with serving(None, "--collection", str(folder / "pages.jsonl"), environment=environment) as made:
+        yield made
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.path)
+def test_pages_ask_for_a_token_as_browsers_do(guarded, page):
+    for headers in ({}, basic("wrong"), basic(""), {"Authorization": "Basic !"}, {"Authorization": f"Basic {READ}"}):
+        answer = guarded.http.get(page.path, headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Basic ")
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    for headers in (basic(READ), basic(WRITE, ""), {"Authorization": f"Bearer {READ}"}):
+        assert guarded.http.get(page.path, headers=headers).status_code in (200, 404)  # there is no collection
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.level != "open"], ids=lambda route: route.path)
+def test_a_password_is_for_pages_alone(guarded, route):
+    """A browser sends it along, whoever makes it ask."""
+    path = route.path.replace("{id}", "nothing")
+    problem(guarded.http.request(route.method, path, headers=basic(WRITE)), 401, "no-token")
+
+
+def test_forms_come_from_our_own_pages(service, guarded):
+    form = "first=one+text&second=another+text"
+    own = {**FORM, "Origin": service.address}
+    assert service.http.post("/compare", content=form, headers=own).status_code == 200
+    for origin in ({}, {"Origin": "null"}, {"Origin": "https://evil.example"}, {"Origin": "http://127.0.0.1:9"}):
+        assert service.http.post("/compare", content=form, headers={**FORM, **origin}).status_code == 403
+    foreign = {**FORM, **basic(READ), "Origin": "https://evil.example"}
+    assert guarded.http.post("/compare", content=form, headers=foreign).status_code == 403
+    assert guarded.http.post("/compare", content=form, headers={**own, "Origin": guarded.address}).status_code == 401
+
+
+@pytest.mark.parametrize("dest", ["image", "script", "iframe", "empty", "style"])
+def test_other_sites_embed_nothing(service, dest):
+    for site in ("cross-site", "same-site"):
+        mode = "navigate" if dest == "iframe" else "no-cors"
+        headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
+        assert service.http.get("/search?q=a", headers=headers).status_code == 403
+    goes = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert service.http.get("/search?q=a", headers=goes).status_code == 200
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.path)
+def test_heads_of_pages(service, page):
+    answer = service.http.get(page.path)
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["content-security-policy"] == "frame-ancestors 'none'"
+    assert answer.headers["referrer-policy"] == "same-origin"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "default-src &#x27;none&#x27;" in answer.text
+    assert "unsafe" not in answer.text
+    assert service.http.head(page.path).content == b""
+    assert service.http.get(page.path, headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_every_page_of_the_navigation_is_there(service):
+    page = service.http.get("/").text
+    links = re.findall(r'<li><a href="([^"]+)"', page)
+    assert "/search" in links
+    for link in links:
+        assert service.http.get(link).status_code == 200, link
+
+
+def test_pages_are_not_described(service):
+    assert not {page.path for page in PAGES} & set(service.http.get("/openapi.json").json()["paths"])
+
+
+def test_limits_hold_for_forms(guarded):
+    ours = {**FORM, **basic(READ), "Origin": guarded.address}
+    for content, status in ((f"first={'a' * 15_000}&second=b", 413), (f"first={'a' * 30_000}", 413), ("&" * 100, 400)):
+        answer = guarded.http.post("/compare", content=content, headers=ours)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    answer = guarded.http.post("/compare", content="{}", headers={**ours, "Content-Type": "application/json"})
+    assert answer.status_code == 415
+
+
+def test_what_takes_too_long_is_said_on_a_page(tmp_path):
+    with serving(tmp_path / "seen.ndx", "--timeout", "0.05") as service:
+        long = fresh(100_000)
+        form = {"first": long, "second": long[::-1]}
+        answer = service.http.post("/compare", data=form, headers={"Origin": service.address})
+        assert answer.status_code == 503
+        assert "try again" in answer.text
+        assert answer.headers["retry-after"] == "5"
+
+
+def test_other_methods(service):
+    problem(service.http.post("/search"), 405, "method")
+    problem(service.http.delete("/compare"), 405, "method")
+
+
+def test_without_an_index(searching):
+    for route in ROUTES:
+        path = route.path.replace("{id}", "nothing")
+        answer = searching.http.request(route.method, path, headers={"Content-Type": "application/json"})
+        if route.of_index:
+            assert "neardup serve INDEX" in problem(answer, 404, "no-index")["detail"]
+        else:
+            assert answer.status_code in (200, 400), (path, answer.text)
+    both = {"first": {"text": "a rose is a rose"}, "second": {"text": "a rose is a rose"}}
+    assert searching.post("compare", both).json()["identical"] is True
+    assert searching.http.get("/readyz").json() == {"status": "ready"}
+    assert "neardup_requests_total" in searching.http.get("/metrics").text
+    assert "5 results" in searching.http.get("/search?q=rose").text
+
+
+def test_with_both(tmp_path):
+    (tmp_path / "pages.jsonl").write_text(json.dumps({"id": "a", "text": "a rose"}) + "\n")
+    ours = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with serving(tmp_path / "seen.ndx", "--collection", str(tmp_path / "pages.jsonl"), environment=ours) as service:
+        assert service.http.get("/v1/index").json()["documents"] == 0
+        assert "1 result" in service.http.get("/search?q=rose").text
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--port", "0"], "give an INDEX, --collection PATH, or both"),
+        (["--collection", "x.jsonl", "--recipe", "stream"], "--recipe is about an index"),
+        (["--collection", "x.jsonl", "--keep", "text"], "--keep is about an index"),
+        (["--collection", "nobody.jsonl", "--port", "0"], "nobody.jsonl"),
+    ],
+)
+def test_what_the_command_refuses(given, says, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        app.main(["serve", *given])
+    assert ended.value.code in (1, 2)
+    assert says in capsys.readouterr().err
+
+
+def test_html_in_json_is_utf_8_whatever_it_says(service):
+    """A string has been decoded already."""
+    page = "<meta charset=windows-1252><p>Grüße an alle, die Straßen fegen und Bäume pflegen</p>"
+    both = {"first": {"html": page}, "second": {"text": "Grüße an alle, die Straßen fegen und Bäume pflegen"}}
+    assert service.post("compare", both).json()["identical"] is True
+
+
+def test_every_result_is_on_one_page():
+    """The repeats too, each once, whatever page its better-ranked twin is on."""
+    texts = [f"thousand {n % 60}" * 30 for n in range(100)]
+    signatures = [b64decode(signature) for signature in sign_many(texts)]
+    hits = [Hit(f"t{at}", None, "title", 0.0, [], signature, at) for at, signature in enumerate(signatures)]
+    found = Found(hits, len(hits), 0.0)
+    for view in ("grouped", "plain"):
+        first = _answer(found, View("thousand", 100, view, 1))
+        assert first.folded == 40
+        shown: list[int] = []
+        for page in range(1, first.pages + 1):
+            shelves = _answer(found, View("thousand", 100, view, page)).shelves
+            assert len(shelves) <= PER_PAGE
+            for shelf in shelves:
+                shown += [shelf.entry.rank, *(similar.entry.rank for similar in shelf.similar)]
+        assert sorted(shown) == list(range(1, 101))
+
+
+_TEXTS = st.lists(st.sampled_from([*"abcdef.\nß漢"]), min_size=1, max_size=60).map(" ".join)
+
+
+@settings(max_examples=30, deadline=None)
+@given(_TEXTS.filter(lambda text: any(map(str.isalnum, text))), _TEXTS.filter(lambda text: any(map(str.isalnum, text))))
+def test_panes_hold_the_texts_and_every_link_leads_somewhere(first, second):
+    report = compare(first, second, passage=2)
+    made = panes(report)
+    marked = [{piece.passage for piece in pane.pieces if piece.opens} for pane in made]
+    for pane, side, other in zip(made, (report.first, report.second), reversed(marked), strict=True):
+        assert "".join(piece.text for piece in pane.pieces) == side.text
+        assert pane.left_out == 0
+        opened = [piece.passage for piece in pane.pieces if piece.opens]
+        assert len(opened) == len(set(opened))
+        for piece in pane.pieces:
+            assert piece.twin in (other if piece.passage else {None})
+
+
+def test_what_is_not_shown_is_not_linked():
+    text = " ".join(f"w{n}" for n in range(200))
+    report = compare(text, f"{text} end", passage=2)
+    first, second = panes(report, room=50)
+    assert [len("".join(piece.text for piece in pane.pieces)) for pane in (first, second)] == [50, 50]
+    assert first.left_out == len(text) - 50
+    moved = compare(f"{text} one two three four", f"one two three four {text}", passage=3)
+    first, second = panes(moved, room=50)
+    assert [(piece.passage, piece.twin) for piece in second.pieces if piece.passage] == [(2, None), (1, 1)]
+
+
+def test_values_as_they_are_shown():
+    assert [percent(x) for x in (0, 0.001, 0.5, 0.999, 1)] == ["0%", "< 1%", "50%", "> 99%", "100%"]
+    assert [percent(x, 1) for x in (0.0001, 0.1234, 0.9999)] == ["< 0.1%", "12.3%", "> 99.9%"]
+    assert plain("a\u202eb\u200c\x00") == "a⟨U+202E⟩b⟨U+200C⟩⟨U+0000⟩"
+    assert legible("a\u202eb\u200c\n\ud800") == "a⟨U+202E⟩b\u200c\n⟨U+D800⟩"
+    for url in (
+        "javascript:alert(1)",
+        "data:text/html,x",
+        " https://a.example",
+        "//a.example",
+        "https:",
+        "ftp://a/",
+        None,
+    ):
+        assert not linkable(url)
+    assert linkable("HTTPS://a.example/")
+    assert fields(b"a=1&a=2&b=%FF&c") == {"a": "2", "b": "\ufffd", "c": ""}
+    with pytest.raises(Problem) as found:
+        fields(b"&".join(b"a=1" for _ in range(100)))
+    assert found.value.status == KINDS["bad-path"].status
