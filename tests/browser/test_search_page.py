@@ -26,6 +26,10 @@ def titles(watched) -> list[str]:
     return watched.page.locator(".results h2").all_inner_texts()
 
 
+def numbers(watched) -> list[int]:
+    return watched.page.locator(".results > li").evaluate_all("all => all.map(one => one.value)")
+
+
 def quiet(watched, service) -> None:
     """Nothing ran that is not ours, and nothing was asked of anybody else."""
     assert watched.dialogs == []
@@ -46,6 +50,9 @@ def test_repeats_are_folded_behind_the_best(any_page, searching):
     shown = {member.locator("h3").inner_text(): member.locator(".relation").inner_text() for member in members.all()}
     assert shown["A same one"].startswith("The same text.")
     assert re.match(r"(7|8|9)\d% of the passages are the same\.", shown["A near one"])
+    ranks = sorted(int(rank) for text in shown.values() for rank in re.findall(r"Number (\d+) in the plain", text))
+    assert len(set(ranks)) == 4
+    assert {1, *ranks} < set(range(1, 7)), "where the plain list has them"
     assert shown["A part one"].startswith("Lies in it: ")
     assert shown["A whole one"].startswith("Holds it: has ")
     assert page.locator(".snippet mark").first.inner_text().lower() == "rose"
@@ -80,6 +87,7 @@ def test_the_plain_list_says_what_repeats_what(any_page, searching):
     assert said(any_page) == "6 results, 4 repeats among them."
     assert page.locator(".repeats").count() == 4
     assert "Repeats result 1, The rose garden" in page.locator(".repeats").first.inner_text()
+    assert numbers(any_page) == [1, 2, 3, 4, 5, 6]
     any_page.screenshot(f"search-plain-{page.viewport_size['width']}")
     assert any_page.overflow == 0
     # What is searched for next is shown in the same way.
@@ -177,9 +185,11 @@ def test_a_thousand_results(desktop, searching):
     assert len(titles(desktop)) == 20
     pages = DIFFERENT // 20
     assert f"Page 1 of {pages}" in page.inner_text(".pager")
+    assert numbers(desktop) == list(range(1, 21))
     page.get_by_role("link", name="Next").click()
     page.wait_for_url("**page=2*")
     assert f"Page 2 of {pages}" in page.inner_text(".pager")
+    assert numbers(desktop) == list(range(21, 41))
     desktop.screenshot(f"search-thousand-{page.viewport_size['width']}")
     page.go_back()
     page.goto(f"{searching.address}/search?q=thousand&view=plain&page=50")

@@ -365,7 +365,8 @@ def test_a_new_index_that_got_nothing_does_not_stay(seen, tmp_path, here, given,
     assert seen.exists(), "somebody else made it"
 
 
-def test_an_index_that_another_process_takes_over_is_not_taken_back(seen, tmp_path):
+@pytest.mark.parametrize("stays", [True, False])
+def test_an_index_that_another_process_takes_over_is_not_taken_back(seen, stays):
     another = (
         "import sys, time; from neardup.index import Index; index = Index.open(sys.argv[1]); index.add('a', 'b c d');"
         "print(flush=True); sys.stdin.read()"
@@ -379,12 +380,26 @@ def test_an_index_that_another_process_takes_over_is_not_taken_back(seen, tmp_pa
                 overtaking.append(subprocess.Popen([sys.executable, "-c", another, seen], stdin=-1, stdout=-1))
                 assert overtaking[0].stdout
                 assert overtaking[0].stdout.readline() == b"\n"
+                if not stays:
+                    overtaking[0].communicate(timeout=60)
 
     with Overtaken.open(seen) as index:
         assert not take_back(str(seen), index)
-    overtaking[0].communicate(timeout=60)
+    if stays:
+        overtaking[0].communicate(timeout=60)
     with Index.open(seen, create=False) as index:
         assert "a" in index
+
+
+def test_only_who_made_an_index_takes_it_back(seen, tmp_path):
+    with Index.open(seen) as index:
+        assert index.made
+    with Index.open(seen) as index:
+        assert not take_back(str(seen), index)
+    assert seen.exists()
+    with Index.open(tmp_path / "other.ndx") as index:
+        assert take_back(str(tmp_path / "other.ndx"), index)
+    assert list(tmp_path.iterdir()) == [seen]
 
 
 def test_folders_are_not_made_for_an_index(tmp_path, here):

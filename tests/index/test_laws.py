@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pyarrow as pa
@@ -315,6 +316,45 @@ def test_batches_are_stored_up_to_the_one_that_was_answered_last(new_place):
             list(index.check_and_add_batches([documents[4:6], [Document("x", "a", html="b")], documents[6:]]))
     with Index.open(place) as index:
         assert index.contains_many([d.id for d in documents]) == [True] * 6 + [False] * 3
+
+
+def test_whoever_stops_does_not_wait_for_the_next_batch(new_place):
+    more, asked = Event(), Event()
+
+    def waiting() -> Iterator[list[Document]]:
+        yield [Document("a", "one two three")]
+        asked.set()
+        more.wait()
+        yield [Document("b", "four five six")]
+
+    with Index.open(new_place(), "stream") as index:
+        answers = index.check_and_add_batches(waiting())
+        assert [v.id for v in next(answers)] == ["a"]
+        assert asked.wait(60)
+        stopping = Thread(target=answers.close, daemon=True)
+        stopping.start()
+        stopping.join(60)
+        assert not stopping.is_alive()
+        more.set()
+        assert len(index) == 1
+
+
+def test_what_has_arrived_is_a_batch_too(new_place):
+    documents = [Document("a", "one two three"), Document("b", "one two three")]
+    with Index.open(new_place(), "stream") as index:
+        answers = list(index.check_and_add_batches([index.arrive(documents[:1]), documents[1:]]))
+    assert [[v.status for v in verdicts] for verdicts in answers] == [["new"], ["duplicate"]]
+
+
+@pytest.mark.parametrize("given", [{"text": "a b c"}, {"text": "word " * 200_000}, {"html": "<p>a b c"}])
+def test_a_closed_index_says_so_whatever_it_is_asked(new_place, given):
+    index = Index.open(new_place(), "stream")
+    index.close()
+    documents = [Document(id, **given) for id in "ab"]
+    batches = lambda documents: list(index.check_and_add_batches([documents]))  # noqa: E731
+    for ask in (index.check_many, index.check_and_add_many, index.add_many, index.update_many, batches):
+        with pytest.raises(StoreError, match="closed"):
+            ask(documents)
 
 
 def state(index: Index, asked: Sequence[Document]) -> tuple:

@@ -96,6 +96,7 @@ def test_what_was_compared_is_said(run):
     assert "1 without anything to compare. Name the field to compare: --text-field" in nothing
     signed = run("group", "--query", "a", stdin=b'{"neardup_signature":"%b"}' % sign(TEXT).encode()).err
     assert "passages around the query need the text of all results" in signed
+    assert "Whole documents: there are no words in the query." in run("group", "--query", "?", stdin=LINES).err
 
 
 @pytest.mark.parametrize(
@@ -154,6 +155,11 @@ def test_a_signature_that_is_there_is_made_again(run):
     again = run("sign", "--field", "sig", "-q", stdin=line)
     assert again.out == b'{"sig":"%b","text":"%b","n":1.50}\n' % (sign(TEXT).encode(), TEXT.encode())
     assert run("sign", "--field", "sig", "-q", stdin=again.out).out == again.out
+
+
+def test_a_signature_is_made_again_beside_what_json_does_not_know(run):
+    line = b'{"text":"%b","x":NaN,"y":"\\ud800","n":1.50,"neardup_signature":"old"}\n' % TEXT.encode()
+    assert run("sign", "-q", stdin=line).out == line.replace(b"old", sign(TEXT).encode())
 
 
 def test_pages_are_signed_by_their_text(run):

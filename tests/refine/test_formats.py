@@ -247,6 +247,19 @@ def test_what_is_no_json_is_refused(data, says):
         loads(data, "it")
 
 
+def test_what_is_nested_too_deeply_to_be_escaped_is_refused():
+    value = loads(b"[" * 900 + b'"\\ud83d"' + b"]" * 900, "it")
+    with pytest.raises(InputError, match="nested too deeply to be written"):
+        dumps(value)
+
+
+def test_a_field_of_spaces_is_empty():
+    words = "a snippet of some words, where the text has none"
+    results = [{"text": " \n", "snippet": words}, {"text": [" ", ""], "html": b"\t", "snippet": words}]
+    grouped = group(results)
+    assert (grouped.bases, grouped.folded) == (["snippet", "snippet"], 1)
+
+
 def test_the_formats_are_those_of_the_command_and_the_service():
     from typing import get_args
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from neardup import sample
 from neardup.comparing.tokens import tokens_of
 from neardup.refine import group, sign
-from neardup.refine.fragments import AROUND, passages, places
+from neardup.refine.fragments import AROUND, _terms, passages, places
 from neardup.refine.signature import batch_of
 from tests.naive import refine as naive
 from tests.refine.lists import words
@@ -109,6 +109,17 @@ class TestQueries:
         assert "東京都" in found
         assert len(tokens_of(found)) == 2 * AROUND + 2
 
+    def test_batches_do_not_show(self, monkeypatch):
+        many = [" ".join(words(random.Random(seed), 30 * seed)).encode() for seed in range(12)]
+        query = " ".join(words(random.Random(5), 3))
+        whole = passages(many, query)
+        assert whole != many
+        monkeypatch.setattr("neardup.refine.signature._TOGETHER", 1000)
+        assert passages(many, query) == whole
+
+    def test_a_term_is_looked_for_once(self):
+        assert len(_terms("a b A 東京 a 東京b 東京")) == 4
+
     def test_a_long_query_costs_no_more_than_its_first_words(self):
         text = [f"w{i}" for i in range(300)]
         query = " ".join(["nothing"] * 63 + ["w150", "w10"] + ["more"] * 50_000)
@@ -147,6 +158,10 @@ class TestGrouping:
         grouped = group(results, query="zeppelin")
         assert not grouped.passages
         assert grouped.groups == group(self.pages()).groups
+
+    @pytest.mark.parametrize(("query", "judged"), [(None, False), ("", False), (" …", False), ("absent", True)])
+    def test_a_query_without_words_asks_for_nothing(self, query, judged):
+        assert group(self.pages(), query=query).passages is judged
 
     @pytest.mark.parametrize("query", [None, "", "!!", "absent"])
     def test_without_a_hit_nothing_changes(self, query):

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -74,6 +75,9 @@ def test_texts_and_signatures_are_those_of_the_documents(made):
     assert collection.get("\ud800") is None
     hits = [collection.search(word).hits[0] for word in ("first", "zweiter", "三つ")]
     assert [hit.signature for hit in hits] == [row.tobytes() for row in signatures([texts[h.place] for h in hits])]
+    long = [{"id": str(n), "text": f"{word} " * 400_000} for n, word in enumerate(["one", "two", "three"])]
+    hits = [made(long).search(word).hits[0] for word in ("one", "two", "three")]
+    assert [hit.signature for hit in hits] == [row.tobytes() for row in signatures([row["text"] for row in long])]
 
 
 def test_titles(made, tmp_path):
@@ -84,15 +88,19 @@ def test_titles(made, tmp_path):
             {"id": "c", "text": "", "title": None},
             {"id": "d", "text": "日" * 300, "title": " "},
             {"id": "e", "text": "x", "title": "t" * 100_000},
+            {"id": "f", "text": "\ufeff\n ---\n\tA heading,  of its own \r\nThen the text.\n"},
+            {"id": "g", "text": "…\n---\n"},
         ]
     )
-    titles = {id: collection.get(id).title for id in "abcde"}
+    titles = {id: collection.get(id).title for id in "abcdefg"}
     assert titles["a"] == "Given title"
     assert titles["b"].startswith("first words of the text and more")
     assert titles["b"].endswith("more…")
     assert titles["c"] == "c"
     assert titles["d"] == "日" * 79 + "…"
     assert len(titles["e"]) == 200
+    assert titles["f"] == "A heading, of its own"
+    assert titles["g"] == "g"
     folder = tmp_path / "html"
     folder.mkdir()
     for name, head in {
@@ -148,6 +156,8 @@ def test_a_finished_run_is_searched_by_its_numbers(pages, tmp_path):
         hits = collection.search("harbour").hits
         assert {hit.place: collection.get(hit.id).text for hit in hits} == result.texts(hit.place for hit in hits)
         assert hits[0].id in collection.run.explain(hits[0].id).group
+        with pytest.raises(UsageError, match=r"out: a finished run is searched as it was read"):
+            Collection.open(out, folder=tmp_path / "built", reading=Reading(text_field="text"))
     assert visible(tmp_path / "built")
 
 
@@ -183,6 +193,31 @@ def test_it_is_built_once_and_again_where_an_input_changed(tmp_path):
     assert len(visible(folder)) == 1, "the earlier state is gone"
     assert earlier.search("first").hits[0].snippet == [("first", True), (" words", False)]
     earlier.close()
+
+
+def test_those_that_nobody_opens_are_deleted_in_the_end(tmp_path):
+    """By when they were opened last, however old they are; and nothing that is not ours."""
+    folder = tmp_path / "built"
+    sources = [written(tmp_path / f"{n}.jsonl", [f"words {n}"]) for n in range(4)]
+    names: list[str] = []
+    for source in sources[:3]:
+        Collection.open(source, folder=folder).close()
+        names += [name for name in visible(folder) if name not in names]
+    (folder / "mine").mkdir()
+    (folder / f".{names[0]}.part").mkdir()
+    for path in [*(folder / name / "about.json" for name in names), folder / "mine", folder / f".{names[0]}.part"]:
+        os.utime(path, (0, time.time() - 31 * 86_400))
+    os.utime(folder / names[2] / "about.json", (0, time.time() - 29 * 86_400))
+    said: list[str] = []
+    opened = Collection.open(sources[1], folder=folder, say=said.append)
+    assert (said, len(visible(folder))) == ([], 5)
+    Collection.open(sources[3], folder=folder, say=said.append).close()
+    assert {*names[1:], "mine"} < set(visible(folder))
+    assert names[0] not in visible(folder)
+    assert len(visible(folder)) == 4
+    assert any("nobody opened for 30 days: 2, in " in sentence for sentence in said)
+    assert opened.search("words").total == 1
+    opened.close()
 
 
 def test_another_version_is_built_anew(tmp_path, monkeypatch):

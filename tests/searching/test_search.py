@@ -190,10 +190,21 @@ def test_a_hit_says_who_it_is(collection, rows):
     hit = collection.search("mariners", most=1).hits[0]
     row = rows[hit.place]
     assert (hit.id, hit.url) == (row["id"], row["url"])
-    assert row["text"].replace("\n\n", " ").startswith(hit.title.rstrip("…"))
+    assert hit.title == row["title"]
     assert ("mariners", True) in [(part.lower(), marked) for part, marked in hit.snippet]
     full = collection.get(hit.id)
     assert (full.id, full.url, full.title, full.text) == (hit.id, hit.url, hit.title, row["text"])
+
+
+@pytest.mark.parametrize("typed", ["mariners harbour", "mariners nobodywrotethis", "example"])
+def test_snippets_of_some_are_those_of_all(collection, typed):
+    whole = collection.search(typed)
+    bare = collection.search(typed, snippets=False)
+    assert [hit.snippet for hit in bare.hits] == [[]] * len(whole.hits)
+    assert [hit.id for hit in bare.hits] == [hit.id for hit in whole.hits]
+    assert any(marked for hit in whole.hits for _, marked in hit.snippet)
+    for places in (slice(0), slice(1), slice(3, 50, 7)):
+        assert collection.snippets(bare, bare.hits[places]) == [hit.snippet for hit in whole.hits[places]]
 
 
 def test_threads_may_share_one(collection, rows):

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import neardup
+from neardup.service import shapes
+from neardup.service.problems import Problem
 from neardup.service.routes import ROUTES
+from neardup.service.settings import Limits
 from tests.service.serving import READ, fresh, name, problem
 
 RESPONSES = Path(__file__).parents[1] / "refine/responses"
@@ -259,3 +262,22 @@ def test_heads_of_answers(service):
     assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]+", other.headers["x-request-id"])
     assert service.http.head("/healthz").status_code == 200
     assert service.http.head("/healthz").content == b""
+
+
+def test_numbers_of_results_go_back_as_they_came(service):
+    record = b'{"id":9007199254740993,"text":"a rose","score":0.10,"boost":[1e3,1E400],"far":1234567890123456789.50}'
+    for asked in (b'"results":[%b]' % record, b'"response":{"response":{"numFound":1.0,"docs":[%b]}}' % record):
+        body = b'{%b,"threshold":0.70,"show":"drop"}' % asked
+        answer = service.http.post("/v1/group", content=body, headers={"Content-Type": "application/json"})
+        assert record in answer.content
+    assert b'"numFound":1.0' in answer.content
+
+
+def test_pages_of_results_are_read_until_the_time_is_over():
+    """A page of 4,000 tags within each other takes the parser most of a second, and a request may have a thousand."""
+    from neardup.service.grouping import group
+
+    asked = shapes.Grouping(results=[{"id": n, "html": f"{'<div>' * 4000}{n}"} for n in range(20)])
+    with pytest.raises(Problem, match=r"more than 0\.05 seconds") as raised:
+        group(asked, Limits(seconds=0.05))
+    assert raised.value.kind == "slow"

@@ -91,6 +91,14 @@ def test_texts_take_what_they_take_in_memory(narrow):
     assert (status, json.loads(said)["type"]) == (503, "/docs#busy")
 
 
+def test_names_of_fields_take_room_too(narrow):
+    body = json.dumps({"results": [{"a" * 1000 + "🌹": 1}]}, ensure_ascii=False).encode()
+    with narrow.begin("/v1/group", len(body)) as sock:
+        sock.sendall(body)
+        status, _, said = answer_on(sock)
+    assert (status, json.loads(said)["type"]) == (503, "/docs#busy")
+
+
 def test_what_is_turned_away_is_counted_once(narrow):
     def counted() -> dict[str, float]:
         with narrow.connect() as sock:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from base64 import b64decode, b64encode
+from base64 import b64encode
 
 import pytest
 from hypothesis import given, settings
@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from neardup.cli import app
 from neardup.comparing import compare
-from neardup.refine import sign_many
-from neardup.searching import Found, Hit
+from neardup.searching import Collection
 from neardup.service.pages import PAGES, fields
 from neardup.service.pages.passages import panes
 from neardup.service.pages.search import PER_PAGE, View, _answer
@@ -175,22 +174,26 @@ def test_html_in_json_is_utf_8_whatever_it_says(service):
     assert service.post("compare", both).json()["identical"] is True
 
 
-def test_every_result_is_on_one_page():
-    """The repeats too, each once, whatever page its better-ranked twin is on."""
-    texts = [f"thousand {n % 60}" * 30 for n in range(100)]
-    signatures = [b64decode(signature) for signature in sign_many(texts)]
-    hits = [Hit(f"t{at}", None, "title", 0.0, [], signature, at) for at, signature in enumerate(signatures)]
-    found = Found(hits, len(hits), 0.0)
-    for view in ("grouped", "plain"):
-        first = _answer(found, View("thousand", 100, view, 1))
-        assert first.folded == 40
-        shown: list[int] = []
-        for page in range(1, first.pages + 1):
-            shelves = _answer(found, View("thousand", 100, view, page)).shelves
-            assert len(shelves) <= PER_PAGE
-            for shelf in shelves:
-                shown += [shelf.entry.rank, *(similar.entry.rank for similar in shelf.similar)]
-        assert sorted(shown) == list(range(1, 101))
+def test_every_result_is_on_one_page(tmp_path):
+    """The repeats too, each once, whatever page its better-ranked twin is on; and each that is shown has a snippet."""
+    source = tmp_path / "texts.jsonl"
+    source.write_text("".join(json.dumps({"text": f"thousand {n % 60} " * 30}) + "\n" for n in range(100)))
+    with Collection.open(source, folder=tmp_path / "built") as collection:
+        found = collection.search("thousand", snippets=False)
+        for view in ("grouped", "plain"):
+            first = _answer(collection, found, View("thousand", 100, view, 1))
+            assert first.folded == 40
+            shown: list[int] = []
+            numbers: list[int] = []
+            for page in range(1, first.pages + 1):
+                shelves = _answer(collection, found, View("thousand", 100, view, page)).shelves
+                assert len(shelves) <= PER_PAGE
+                for shelf in shelves:
+                    shown += [shelf.entry.rank, *(similar.entry.rank for similar in shelf.similar)]
+                    assert ("thousand", True) in shelf.snippet
+                numbers += [shelf.number for shelf in shelves]
+            assert sorted(shown) == list(range(1, 101))
+            assert numbers == list(range(1, 1 + len(numbers)))
 
 
 _TEXTS = st.lists(st.sampled_from([*"abcdef.\nß漢"]), min_size=1, max_size=60).map(" ".join)

@@ -1,4 +1,4 @@
-"""Standard output that cannot be written: a sentence and an exit code, whatever the command."""
+"""Standard output that cannot be written, and input that cannot be read: a sentence and an exit code."""
 
 import json
 import os
@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from neardup.cli import main
 from neardup.index import Index
 
 FULL = Path("/dev/full")
+UNREADABLE = Path("/proc/self/mem")
+"""Its first byte is an input/output error."""
 TEXT = "the ferry to the island leaves at nine and at noon and at six in the evening"
 COMMANDS = [
     "--help",
@@ -52,3 +55,18 @@ def test_a_full_disk_is_a_sentence(folder, command):
     assert done.stderr.startswith("neardup: ")
     assert "cannot be written (No space left on device)" in done.stderr
     assert sorted(each.name for each in folder.iterdir()) == ["pages.jsonl", "seen.ndx"]
+
+
+@pytest.mark.skipif(not UNREADABLE.exists(), reason="needs /proc")
+@pytest.mark.parametrize(
+    "command", ["index filter new.ndx", "index add seen.ndx", "index remove seen.ndx", "group", "sign"]
+)
+def test_an_input_that_cannot_be_read_is_no_output_that_cannot_be_written(folder, command, monkeypatch, capfd):
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    monkeypatch.chdir(folder)
+    with UNREADABLE.open() as unreadable:
+        monkeypatch.setattr(sys, "stdin", unreadable)
+        with pytest.raises(SystemExit) as ended:
+            main([*command.split(), "-q"])
+    assert ended.value.code == 1
+    assert capfd.readouterr().err == "neardup: stdin: cannot be read (Input/output error).\n"

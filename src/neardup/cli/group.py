@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.index.pipe import quiet_when_nobody_listens
+from neardup.cli.index.pipe import quiet_when_nobody_listens, reading_input
 from neardup.cli.options import without_unneeded
 from neardup.errors import InputError, UsageError
 
@@ -95,7 +95,8 @@ def _read(file: str) -> tuple[bytes, str]:
     from neardup.sources.compression import compression_of, open_plain
 
     if file == "-":
-        return sys.stdin.buffer.read(), "stdin"
+        with reading_input():
+            return sys.stdin.buffer.read(), "stdin"
     with open_plain(file, compression_of(file)[0], file) as stream:
         return stream.read(), file
 
@@ -146,7 +147,11 @@ def _sentence(grouped: "Grouped", query: str | None) -> str:
         said += f"; {alone:,} without anything to compare"
     said += "."
     if query and not grouped.passages:
-        said += " Whole documents: passages around the query need the text of all results, and some have a signature."
+        said += " Whole documents: " + (
+            "passages around the query need the text of all results, and some have a signature."
+            if "signature" in grouped.bases
+            else "there are no words in the query."
+        )
     if alone == count["results"] and alone:
         said += " Name the field to compare: --text-field, --html-field or --signature-field."
     return said

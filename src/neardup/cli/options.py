@@ -65,7 +65,7 @@ _CHOOSING: tuple[Decorator, ...] = (
 )
 """What a filter is chosen by, where the recipe is `default`."""
 
-READING: tuple[Decorator, ...] = (
+_FINDING: tuple[Decorator, ...] = (
     click.option("--text-field", metavar="NAME", help="Column with the text.  [default: guessed]"),
     click.option(
         "--id-field", metavar="NAME", help="Column with the id; none: number the documents.  [default: guessed]"
@@ -78,6 +78,11 @@ READING: tuple[Decorator, ...] = (
         help="Of the input: parquet, jsonl, csv, lines, text, html, warc.  [default: by the file's name]",
     ),
     click.option("--html/--no-html", default=None, help="The text column holds HTML.  [default: guessed]"),
+)
+"""Where in the inputs the documents are."""
+
+READING: tuple[Decorator, ...] = (
+    *_FINDING,
     click.option(
         "--on-error",
         type=click.Choice(["stop", "skip"]),
@@ -103,6 +108,11 @@ def index_recipe_options(command: Any) -> Any:
 def reading_options(command: Any) -> Any:
     """How inputs are read."""
     return with_options(command, *READING)
+
+
+def finding_options(command: Any) -> Any:
+    """Where in the inputs the documents are."""
+    return with_options(command, *_FINDING)
 
 
 def with_options(command: Any, *options: Decorator) -> Any:
@@ -147,8 +157,15 @@ def _setting(text: str) -> tuple[str, Any]:
 
 def reading_of(given: dict[str, Any]) -> dict[str, Any]:
     """How inputs are read, as the arguments of `dedup` and `pairs`."""
-    names = ("text_field", "id_field", "url_field", "html", "on_error", "max_document_bytes", "threads")
-    return {**{name: given[name] for name in names}, "format": given["format_"]}
+    return {**finding_of(given), **{name: given[name] for name in ("on_error", "max_document_bytes", "threads")}}
+
+
+def finding_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Where in the inputs the documents are, as arguments of `dedup`, or of `Reading`."""
+    return {
+        **{name: given[name] for name in ("text_field", "id_field", "url_field", "html")},
+        "format": given["format_"],
+    }
 
 
 class Given(PathLike[str]):

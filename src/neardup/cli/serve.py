@@ -3,14 +3,14 @@
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.options import without_unneeded
+from neardup.cli.options import finding_of, finding_options, without_unneeded
 from neardup.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _MB = 1 << 20
     metavar="PATH",
     help="Documents to search in a browser: a file, folder or glob, or the folder of a finished run.",
 )
+@finding_options
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a token.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="To listen on; 0: a free one."
@@ -120,33 +121,45 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
     """
     without_unneeded()
     from neardup.service import Log, address_of, listen, require, serve
+    from neardup.service.pages import prepare_further
 
     require()
     _check_choice(index, collection, given)
     settings = _settings(given)
+
+    def say(sentence: str) -> None:
+        if not given["quiet"]:
+            click.echo(sentence, err=True)
+
     with ExitStack() as stack:
         listening = stack.enter_context(listen(given["host"], given["port"], settings))
-        searched = None if collection is None else stack.enter_context(_collection(collection, given))
+        searched = None if collection is None else stack.enter_context(_collection(collection, given, say))
         opened = None if index is None else stack.enter_context(_index(index, given))
         address = address_of(listening)
         log = Log(given["log_format"])
+        further = None if searched is None else prepare_further(say)
 
         def ready() -> None:
-            if not given["quiet"]:
-                click.echo("\n".join(_welcome(opened, searched, address, settings)), err=True)
+            for sentence in _welcome(opened, searched, address, settings):
+                say(sentence)
             click.echo(address)
+            if further is not None:
+                further.start()
 
         try:
             ended = serve(opened, listening, settings, log, collection=searched, grace=given["grace"], ready=ready)
         finally:
             log.close()
         if not ended:
-            _end_now(quiet=given["quiet"])
-    if not given["quiet"]:
-        click.echo("Stopped.", err=True)
+            _end_now(say, "Stopped. Some work took longer than --grace allows and was left.")
+    if further is not None and further.is_alive():
+        _end_now(say, "Stopped.")
+    say("Stopped.")
 
 
 def _check_choice(index: str | None, collection: str | None, given: dict[str, Any]) -> None:
+    if collection is None and any(value is not None for value in finding_of(given).values()):
+        raise UsageError("columns, --format and --html are about a collection, and none is named: --collection PATH.")
     if index is not None:
         return
     if collection is None:
@@ -170,26 +183,22 @@ def _index(path: str, given: dict[str, Any]) -> "Index":
     return opened
 
 
-def _collection(path: str, given: dict[str, Any]) -> "Collection":
+def _collection(path: str, given: dict[str, Any], say: Callable[[str], None]) -> "Collection":
+    from neardup.gather import Reading
     from neardup.searching import Collection
     from neardup.service.pages import prepare
 
-    def say(sentence: str) -> None:
-        if not given["quiet"]:
-            click.echo(sentence, err=True)
-
-    opened = Collection.open(path, say=say)
+    opened = Collection.open(path, say=say, reading=Reading(**finding_of(given)))
     prepare(say)
     return opened
 
 
-def _end_now(*, quiet: bool) -> None:
+def _end_now(say: Callable[[str], None], sentence: str) -> None:
     """Without the work that nobody waits for. What was acknowledged is on disk, and extractors end too."""
     from neardup.text.workers import kill_all
 
     with suppress(OSError):  # nobody may listen any more
-        if not quiet:
-            click.echo("Stopped. Some work took longer than --grace allows and was left.", err=True)
+        say(sentence)
         sys.stdout.flush()
     kill_all()
     os._exit(0)

@@ -139,9 +139,14 @@ class _Signing:
         fields' values do."""
         import msgspec
 
+        from neardup.refine.formats.verbatim import dumps, loads
+
         if self._name in line:
-            fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-            return msgspec.json.encode({**fields, self._field: signature.decode()})
+            try:
+                fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+            except msgspec.MsgspecError:  # what Python writes and JSON does not know: NaN, half of a surrogate pair
+                fields = loads(line, "the line")
+            return dumps({**fields, self._field: signature.decode()})
         body = line.rstrip(b" \t\r")
         return b'%b,%b:"%b"}%b' % (body[:-1].rstrip(b" \t"), self._name, signature, line[len(body) :])
 

@@ -34,6 +34,9 @@ class Index:
     What is kept of a document is its sketch and its id; its text too, or where that is, if `keep` says so.
     """
 
+    made = False
+    """Whether this opening made it: there was none before."""
+
     def __init__(self, store: Store) -> None:
         """Use `Index.open`."""
         self.store, self.path = store, store.shown
@@ -43,6 +46,7 @@ class Index:
         threads = cores()
         self._pool = ThreadPoolExecutor(threads, "neardup-index")
         self._arrive = Arrivals(self.recipe, self._pool, threads)
+        self._closed = False
 
     @classmethod
     def open(
@@ -70,7 +74,9 @@ class Index:
             made = wanted or _living(published("stream").recipe)
             try:
                 settings = {"recipe": made.to_dict(), "recipe_id": made.id, "keep": keep or "sketch"}
-                return cls(engine.create(place, settings))
+                opened = cls(engine.create(place, settings))
+                opened.made = True
+                return opened
             except NeardupError:
                 if not engine.exists(place):  # else another process was faster
                     raise
@@ -129,7 +135,7 @@ class Index:
 
     def similar(self, text: Text = None, *, html: Text = None, url: str | None = None, most: int = 10) -> list[Match]:
         """All stored documents that it is similar to, the most similar first."""
-        arrived = self._arrive([_given("", text, html, url)])
+        arrived = self.arrive([_given("", text, html, url)])
         return self._judge.similar(arrived, self._layout.keys(arrived.rows), most)
 
     def __contains__(self, id: object) -> bool:
@@ -143,7 +149,14 @@ class Index:
     def arrive(self, documents: Any) -> Arrived:
         """Documents with their sketches: what is to be known of them before they go on to `add_many` and the like.
         Those that have arrived stay as they are."""
-        return documents if isinstance(documents, Arrived) else self._arrive(documents)
+        if isinstance(documents, Arrived):
+            return documents
+        try:
+            return self._arrive(documents)
+        except RuntimeError as error:  # there are no threads any more
+            if not self._closed:
+                raise
+            raise StoreError(f"{self.path}: this index is closed. Open it again.") from error
 
     def check_many(self, documents: Any) -> list[Verdict]:
         """Each against what is stored, and not against each other."""
@@ -179,8 +192,9 @@ class Index:
 
     def check_and_add_batches(self, batches: Iterable[Any]) -> Iterator[list[Verdict]]:
         """The same, batch after batch: faster, for the next one is sketched while one is stored. The verdicts of a
-        batch are given out when it is on disk. `batches` is asked in a thread of its own, up to two ahead."""
-        for arrived in ahead(map(self._arrive, batches), depth=1):
+        batch are given out when it is on disk. `batches` is asked in a thread of its own, up to two ahead; whoever
+        stops does not wait for the one that is being fetched, and it is dropped."""
+        for arrived in ahead(map(self.arrive, batches), depth=1, wait=False):
             yield self._check_and_add(arrived)
 
     def _check_and_add(self, arrived: Arrived, deliver: Callable[[list[Verdict]], None] | None = None) -> list[Verdict]:
@@ -418,6 +432,7 @@ class Index:
 
     def close(self) -> None:
         """Let go of it. What was added is on disk already."""
+        self._closed = True
         self._pool.shutdown()
         self._arrive.close()
         self.store.close()

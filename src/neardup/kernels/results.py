@@ -125,7 +125,7 @@ def estimates(bits: int, hashes: int, out: Any) -> None:
         out[x] = log(1.0 - min(float(x), bits - 0.5) / bits) / (hashes * log(1.0 - 1.0 / bits))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _match(filters: Any, ones: Any, elements: Any, sizes: Any, most: int, i: int, j: int) -> tuple[float, float]:
     """The share of the longer one's elements that the other has too; and how long the shorter one is, the longer one
     being 1. Both have elements, and not the same identity."""

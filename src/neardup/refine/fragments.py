@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels import results, unicode_tables
-from neardup.refine.signature import as_bytes, batch_of, sketcher
+from neardup.refine.signature import as_bytes, batch_of, runs, sketcher
 from neardup.sketches.base import Ragged
 from neardup.text.batches import TextBatch
 
@@ -28,8 +28,17 @@ def passages(texts: Sequence[bytes], query: str) -> list[bytes]:
     """Of every text, well-formed UTF-8, what stands around the query's terms, line by line; all of it where none
     does."""
     terms = _terms(query)
-    if not terms or not texts:
+    if not terms:
         return list(texts)
+    return [cut for begin, end in runs(texts) for cut in _passages(texts[begin:end], terms)]
+
+
+def has_words(query: str | None) -> bool:
+    """Whether there is anything in a query to look for."""
+    return query is not None and bool(_terms(query))
+
+
+def _passages(texts: Sequence[bytes], terms: list[NDArray[np.uint64]]) -> list[bytes]:
     batch = batch_of(texts)
     words, _ = sketcher().fingerprints(batch, of_tokens=True)
     covered = _covered(words, terms)
@@ -37,7 +46,7 @@ def passages(texts: Sequence[bytes], query: str) -> list[bytes]:
 
 
 def _terms(query: str) -> list[NDArray[np.uint64]]:
-    """The hashes of each term's words."""
+    """The hashes of each term's words; of a term that is there twice, once."""
     batch = batch_of([as_bytes(query)])
     words, _ = sketcher().fingerprints(batch, of_tokens=True)
     hashes = words.values[:MOST_TERMS]
@@ -45,7 +54,7 @@ def _terms(query: str) -> list[NDArray[np.uint64]]:
         return []
     starts, ends = places(batch, 0, len(words.values))
     apart = np.flatnonzero(starts[1 : len(hashes)] > ends[: len(hashes) - 1]) + 1
-    return np.split(hashes, apart.tolist())
+    return list({term.tobytes(): term for term in np.split(hashes, apart.tolist())}.values())
 
 
 def _covered(words: Ragged, terms: list[NDArray[np.uint64]]) -> NDArray[np.bool_]:

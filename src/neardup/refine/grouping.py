@@ -22,11 +22,12 @@ from neardup.model import RELATIONS
 from neardup.refine import formats
 from neardup.refine.answers import Basis, Group, Grouped, Member
 from neardup.refine.formats import Fields, Result
-from neardup.refine.fragments import passages
+from neardup.refine.fragments import has_words, passages
 from neardup.refine.signature import (
     HASHES,
     MOST,
     SIGNATURE_BYTES,
+    Extract,
     Signed,
     as_bytes,
     decoded,
@@ -34,7 +35,6 @@ from neardup.refine.signature import (
     signatures_of,
     sizes,
 )
-from neardup.text.workers import PageExtractor
 
 CONTAINED = 0.9
 """The share of its passages from which on a result lies in a longer one; the threshold, where that is higher."""
@@ -53,7 +53,7 @@ def group(
     html_field: str | None = None,
     signature_field: str | None = None,
     id_field: str | None = None,
-    extract: PageExtractor | None = None,
+    extract: Extract | None = None,
 ) -> Grouped:
     """Group the near-duplicates of a ranked list under the best-ranked one.
 
@@ -102,10 +102,12 @@ def _groups(signed: Signed, threshold: float, contained: float) -> list[Group]:
 
 
 def _signed(
-    results: Sequence[Result], query: str | None, extract: PageExtractor | None
+    results: Sequence[Result], query: str | None, extract: Extract | None
 ) -> tuple[NDArray[np.uint8], list[Basis], bool]:
     """A signature of every result, by what it was compared, and whether that is passages."""
-    by_passages = bool(query) and all(r.signature is None or r.text is not None or r.html is not None for r in results)
+    by_passages = has_words(query) and all(
+        r.signature is None or r.text is not None or r.html is not None for r in results
+    )
     bases = [_basis(result, stored=not by_passages) for result in results]
     if results and set(bases) == {"signature"}:
         return decoded([result.signature or "" for result in results]), bases, False
@@ -133,7 +135,7 @@ def _basis(result: Result, *, stored: bool) -> Basis:
     return "nothing" if result.title is None else "title"
 
 
-def _texts(chosen: Sequence[tuple[Result, Basis]], extract: PageExtractor | None) -> list[bytes]:
+def _texts(chosen: Sequence[tuple[Result, Basis]], extract: Extract | None) -> list[bytes]:
     """What is compared of each result, as text."""
     contents: list[Any] = [getattr(result, basis) for result, basis in chosen]
     pages = [at for at, (_, basis) in enumerate(chosen) if basis == "html"]

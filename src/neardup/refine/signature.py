@@ -2,7 +2,7 @@
 
     sign            a text or a page → the signature as base64, to be kept as a field of the document
     sign_many       the same for a list
-    signatures      texts → signatures as rows of bytes
+    signatures      texts → signatures as rows of bytes; signatures_in, those of a batch
     decoded         base64 → rows of bytes, refused where they were made otherwise
     Signed          rows of bytes → what the kernels compare
 
@@ -34,7 +34,7 @@ import hashlib
 import json
 from base64 import b64encode
 from binascii import Error, a2b_base64
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -49,7 +49,7 @@ from neardup.shingles import ShingleSettings
 from neardup.sketches.bloom import MARKER, Bloom, BloomSettings
 from neardup.text.batches import TextBatch
 from neardup.text.settings import TextSettings
-from neardup.text.workers import PageExtractor, Pages
+from neardup.text.workers import PageExtractor, Pages, Read
 
 SIGNATURE_BYTES = 256
 """Of one signature; 344 characters in base64."""
@@ -71,6 +71,9 @@ CHUNKS = BloomSettings(chunk=16, window=16, longest=1024, hashes=HASHES, seed=1)
 
 PAGES = TextSettings(extract="main")
 """Of an HTML page the main content counts: pages of one site share the rest."""
+
+Extract = Callable[[Pages], list[Read | None]]
+"""What reads pages, such as a PageExtractor."""
 
 _HEAD = 16
 _TOGETHER = 4 << 20
@@ -115,13 +118,31 @@ def signatures(texts: Sequence[str | bytes]) -> NDArray[np.uint8]:
 def signatures_of(stored: Sequence[bytes]) -> NDArray[np.uint8]:
     """The same of texts that are well-formed UTF-8."""
     made = np.zeros((len(stored), SIGNATURE_BYTES), np.uint8)
-    begin = 0
-    while begin < len(stored):
-        end, size = begin, 0
-        while end < len(stored) and (end == begin or size + len(stored[end]) <= _TOGETHER):
-            size += len(stored[end])
-            end += 1
+    for begin, end in runs(stored):
         _write(batch_of(stored[begin:end]), made[begin:end])
+    return made
+
+
+def runs(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+    """From where to where texts are looked at together."""
+    begin = size = 0
+    for place, text in enumerate(texts):
+        if place > begin and size + len(text) > _TOGETHER:
+            yield begin, place
+            begin, size = place, 0
+        size += len(text)
+    if texts:
+        yield begin, len(texts)
+
+
+def signatures_in(batch: TextBatch) -> NDArray[np.uint8]:
+    """The same of texts in the layout of the kernels."""
+    made = np.zeros((len(batch.sizes), SIGNATURE_BYTES), np.uint8)
+    begin = 0
+    while begin < len(made):
+        end = int(np.searchsorted(batch.offsets, batch.offsets[begin] + _TOGETHER, "right")) - 1
+        end = min(max(begin + 1, end), len(made))
+        _write(TextBatch(batch.data, batch.offsets[begin : end + 1]), made[begin:end])
         begin = end
     return made
 
@@ -136,10 +157,11 @@ def as_bytes(text: Any, place: int = 0) -> bytes:
 
 
 def batch_of(texts: Sequence[bytes]) -> TextBatch:
-    """Texts in the layout of the kernels."""
+    """Texts in the layout of the kernels. The bytes may be written to: numba compiles once more for those that may not,
+    and everybody else's may."""
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum([len(text) for text in texts], out=offsets[1:])
-    return TextBatch(np.frombuffer(b"".join(texts) or b"\0", np.uint8), offsets)
+    return TextBatch(np.frombuffer(bytearray().join(texts) or bytearray(1), np.uint8), offsets)
 
 
 @cache
@@ -204,7 +226,7 @@ def _text_of(page: str | bytes | None) -> str:
     return read
 
 
-def read_pages(pages: Sequence[str | bytes], extract: PageExtractor | None = None) -> list[str | None]:
+def read_pages(pages: Sequence[str | bytes], extract: Extract | None = None) -> list[str | None]:
     """The main content of HTML pages; None for one that the parser gives up. `extract` may do it in processes of their
     own, for pages from strangers."""
     given: Pages = [

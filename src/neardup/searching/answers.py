@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from neardup.searching.queries import Run
+
 Snippet = list[tuple[str, bool]]
 """Pieces of text in order, and whether each is something that was searched for. Plain text, never markup."""
 
@@ -13,10 +15,11 @@ class Hit:
     id: str
     url: str | None
     title: str
-    """Never empty: a document without a title has its first words, one without words its id."""
+    """Never empty: a document without a title has its first line, one without words its id."""
     score: float
     """BM25; a match in the title counts more."""
     snippet: Snippet
+    """The passage that shows why it was found; empty where none was asked for."""
     signature: bytes
     """What `neardup.refine` compares results by."""
     place: int
@@ -34,6 +37,8 @@ class Found:
     seconds: float
     partial: bool = False
     """No document has all that was asked for; these have some of it."""
+    runs: tuple[Run, ...] = ()
+    """The runs of words that were looked for, as `neardup.searching.queries` has them."""
 
 
 @dataclass(frozen=True)

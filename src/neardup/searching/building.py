@@ -20,18 +20,17 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.gather import cores
 from neardup.kernels import when_compiling
-from neardup.refine import signatures
+from neardup.refine.signature import signatures_in
 from neardup.searching import documents as stored
 from neardup.searching import engine, terms
 from neardup.searching.inputs import FORMAT, Inputs
-from neardup.searching.keeping import Say
-from neardup.searching.titles import first_words, one_line, page_title, title_column
+from neardup.searching.keeping import ABOUT, Say
+from neardup.searching.titles import LOOKED_AT, first_line, one_line, page_title, title_column
 from neardup.sources import Documents, Problems, Split, format_of
 from neardup.text.batches import TextBatch, looks_like_pages, readable, text_batch, without
 from neardup.text.settings import TextSettings
 from neardup.text.workers import PageExtractor
 
-ABOUT = "about.json"
 TERMS = "terms"
 
 _EVERY = 3.0
@@ -164,8 +163,7 @@ def _prepared(read: _Read, extract: PageExtractor, problems: Problems) -> _Prepa
     if invalid.any():
         text = _replaced(text)
         tokens, _ = terms.hashes(text)
-    texts = _bytes(text)
-    titles = [given[i] or first_words(texts[i]) or one_line(str(ids[i])) or "?" for i in range(len(ids))]
+    titles = [given[i] or first_line(_start(text, i)) or one_line(str(ids[i])) or "?" for i in range(len(ids))]
     title_tokens, _ = terms.hashes(text_batch(pa.array([t.encode() for t in given], pa.large_binary())))
     rows = pa.RecordBatch.from_arrays(
         [
@@ -173,7 +171,7 @@ def _prepared(read: _Read, extract: PageExtractor, problems: Problems) -> _Prepa
             pa.array(urls, pa.large_string()),
             pa.array(titles, pa.large_string()),
             _array(text),
-            pa.array([row.tobytes() for row in signatures(texts)], stored.SCHEMA.field("signature").type),
+            pa.array([row.tobytes() for row in signatures_in(text)], stored.SCHEMA.field("signature").type),
         ],
         schema=stored.SCHEMA,
     )
@@ -211,12 +209,15 @@ def _given_titles(batch: Documents, html: bool, column: str | None) -> list[str]
 
 def _replaced(text: TextBatch) -> TextBatch:
     """The same texts, with U+FFFD where bytes are not UTF-8."""
-    made = [one.decode("utf-8", "replace").encode() for one in _bytes(text)]
+    stored = (text.data[a:b].tobytes() for a, b in pairwise(text.offsets.tolist()))
+    made = [one.decode("utf-8", "replace").encode() for one in stored]
     return text_batch(pa.array(made, pa.large_binary()))
 
 
-def _bytes(text: TextBatch) -> list[bytes]:
-    return [text.data[a:b].tobytes() for a, b in pairwise(text.offsets.tolist())]
+def _start(text: TextBatch, number: int) -> bytes:
+    """Of a document, as much as a title is looked for in."""
+    begin, end = text.offsets[number], text.offsets[number + 1]
+    return text.data[begin : min(end, begin + LOOKED_AT)].tobytes()
 
 
 def _array(text: TextBatch) -> pa.Array:

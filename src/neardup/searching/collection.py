@@ -2,21 +2,21 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from neardup.atomic import appearing
 from neardup.errors import OutputError, UsageError
 from neardup.gather import Reading
 from neardup.result import Result
-from neardup.searching.answers import Found, Full, Hit
-from neardup.searching.building import ABOUT, TERMS, build
+from neardup.searching.answers import Found, Full, Hit, Snippet
+from neardup.searching.building import TERMS, build
 from neardup.searching.documents import Documents
 from neardup.searching.engine import Engine, library
 from neardup.searching.inputs import Inputs, Paths, find
-from neardup.searching.keeping import Say, building, forget_earlier, usual_folder
-from neardup.searching.queries import parse
-from neardup.searching.snippets import snippets
+from neardup.searching.keeping import ABOUT, Say, building, forget_earlier, forget_unused, used, usual_folder
+from neardup.searching.queries import Run, parse
+from neardup.searching.snippets import snippets as cut
 
 
 class Collection:
@@ -41,7 +41,7 @@ class Collection:
 
         What is built is kept in `folder`, by default the user's cache folder, and used again while the inputs are the
         same. `say` is told what was guessed and how far it is, where something is built. `reading` names columns, where
-        a guess would be wrong; a run has its own.
+        a guess would be wrong; a run has its own, and takes none.
         """
         library()
         tell: Say = say or (lambda sentence: None)
@@ -63,6 +63,7 @@ class Collection:
             with appearing(place) as draft:
                 build(inputs, draft, tell)
             forget_earlier(home, whose, which)
+            forget_unused(home, tell)
             opened = _opened(place, inputs)
         if opened is None:
             raise OutputError(f"{place}: cannot be read, though it was just written. Name another folder.")
@@ -73,10 +74,11 @@ class Collection:
         """How many there are."""
         return len(self._documents)
 
-    def search(self, query: str, *, most: int = 100, start: int = 0) -> Found:
+    def search(self, query: str, *, most: int = 100, start: int = 0, snippets: bool = True) -> Found:
         """The documents that have all that was typed, or, where none has, those that have any of it.
 
-        `start` leaves out so many of the best. See `neardup.searching.queries` for what can be typed: anything.
+        `start` leaves out so many of the best. See `neardup.searching.queries` for what can be typed: anything. A
+        snippet costs more than finding its document: without them, `snippets` makes those of the few that are shown.
         """
         if most < 0 or start < 0:
             raise UsageError(f"most = {most}, start = {start}: neither is less than 0.")
@@ -89,10 +91,13 @@ class Collection:
         if not total and (len(runs) > 1 or asked.parts != runs):
             runs, partial = asked.parts, True
             ranked, total = self._engine.search(runs, asked.without, every=False, start=start, most=most)
-        texts = [self._documents.text(number) for _, number in ranked]
-        shown = snippets(texts, runs)
+        shown = self._snippets([number for _, number in ranked], runs) if snippets else [[] for _ in ranked]
         hits = [self._hit(*hit, snippet) for hit, snippet in zip(ranked, shown, strict=True)]
-        return Found(hits, total, time.perf_counter() - began, partial and total > 0)
+        return Found(hits, total, time.perf_counter() - began, partial and total > 0, runs)
+
+    def snippets(self, found: Found, hits: Iterable[Hit]) -> list[Snippet]:
+        """The snippets of some of the hits that were found."""
+        return self._snippets([hit.place for hit in hits], found.runs)
 
     def get(self, id: str) -> Full | None:
         """The document with this id; the first of them, where ids are not unique."""
@@ -108,7 +113,10 @@ class Collection:
         """Let go of the files."""
         self._documents.close()
 
-    def _hit(self, score: float, number: int, snippet: list[tuple[str, bool]]) -> Hit:
+    def _snippets(self, numbers: Iterable[int], runs: Sequence[Run]) -> list[Snippet]:
+        return cut([self._documents.text(number) for number in numbers], runs)
+
+    def _hit(self, score: float, number: int, snippet: Snippet) -> Hit:
         id, url, title, signature = self._documents.about(number)
         return Hit(id, url, title, score, snippet, signature, number)
 
@@ -133,4 +141,7 @@ def _opened(place: Path, inputs: Inputs) -> Collection | None:
         whole = len(documents) == len(engine) == about["documents"]
     except (OSError, ValueError, KeyError):
         return None
-    return Collection(inputs.name, documents, engine, inputs.run) if whole else None
+    if not whole:
+        return None
+    used(place)
+    return Collection(inputs.name, documents, engine, inputs.run)

@@ -25,7 +25,7 @@ from neardup.sources.discover import EARLIER
 from neardup.text.extract import extractor, require_extractor
 from neardup.text.settings import Extract
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the same inputs would give other files."""
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -88,6 +88,11 @@ def find(paths: Paths, reading: Reading) -> Inputs:
     if "-" in names:
         raise UsageError("-: standard input cannot be searched, for it cannot be read again. Name files or folders.")
     if len(names) == 1 and (Path(names[0]) / "run.json").is_file():
+        if reading != Reading():
+            raise UsageError(
+                f"{names[0]}: a finished run is searched as it was read; leave the columns, the format and HTML away, "
+                "or name its inputs."
+            )
         return _of_run(names[0])
     found = discover(names, format=reading.format)
     said: list[str] = []

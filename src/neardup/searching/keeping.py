@@ -6,21 +6,31 @@
     FOLDER/.WHOSE.lock     held by who builds it; others wait, and find it built
 
 A folder appears by renaming, so there is no half of one. When it is there, those of earlier states of the same inputs
-are deleted; a process that has one of them open keeps it.
+are deleted, and those that nobody opened for DAYS days; a process that has one of them open keeps it. To open one sets
+the time of its about.json. All of it may be deleted at any time: it is built again.
 """
 
 import fcntl
 import os
+import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from neardup.atomic import write_error
 from neardup.errors import OutputError
 
 Say = Callable[[str], None]
+
+ABOUT = "about.json"
+
+DAYS = 30
+"""After which a collection that nobody opens is deleted, when another one is built."""
+
+_NAME = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}|\.[0-9a-f]{16}-[0-9a-f]{16}\.part")
 
 
 def usual_folder() -> Path:
@@ -59,3 +69,27 @@ def forget_earlier(folder: Path, whose: str, which: str) -> None:
     for found in [*folder.glob(f"{whose}-*"), *folder.glob(f".{whose}-*.part")]:
         if found.name != f"{whose}-{which}":
             shutil.rmtree(found, ignore_errors=True)
+
+
+def used(place: Path) -> None:
+    """It was opened now. Where nothing can be written, nobody deletes either."""
+    with suppress(OSError):
+        os.utime(place / ABOUT)
+
+
+def forget_unused(folder: Path, say: Say) -> None:
+    """Delete the collections that nobody opened for a long time, and what killed builds left that long ago."""
+    long_ago = time.time() - DAYS * 86_400
+    unused = [found for found in folder.iterdir() if _NAME.fullmatch(found.name) and _last_use(found) < long_ago]
+    for found in unused:
+        shutil.rmtree(found, ignore_errors=True)
+    if unused:
+        say(f"Deleted search indexes that nobody opened for {DAYS} days: {len(unused)}, in {folder}.")
+
+
+def _last_use(place: Path) -> float:
+    """In seconds since 1970; now, where somebody deletes it at this moment."""
+    for path in (place / ABOUT, place):
+        with suppress(OSError):
+            return path.stat().st_mtime
+    return time.time()

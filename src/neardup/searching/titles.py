@@ -1,4 +1,4 @@
-"""What a document is called: its title column, its page's <title>, else its first words.
+"""What a document is called: its title column, its page's <title>, else its first line.
 
 Only the first two are titles that somebody gave; the engine counts words in them for more.
 """
@@ -13,11 +13,11 @@ from neardup.text.extract import decoded
 LONGEST = 200
 """Characters of a title that are kept."""
 
-FIRST_WORDS = 80
-"""Characters of the text that stand for a title."""
+FIRST_LINE = 80
+"""Characters of the text's first line that stand for a title."""
 
 LOOKED_AT = 4096
-"""Bytes of the text among which the first words are."""
+"""Bytes of the text in which that line begins."""
 
 TITLE_NAMES = ("title", "headline", "page_title", "heading", "subject")
 """Names of columns with titles, the likelier first."""
@@ -27,6 +27,7 @@ _HEAD = 32 << 10
 _NO_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<title(?=[\s/>])[^>]{0,500}>([^<]*(?:<(?!/title\b)[^<]*)*)", re.IGNORECASE)
 _LONG_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
+_WORD = re.compile(r"[^\W_]")
 _GAPS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]+")
 
 
@@ -54,9 +55,10 @@ def one_line(text: str) -> str:
     return shortened(without_gaps(text[: 8 * LONGEST]), LONGEST)
 
 
-def first_words(text: bytes) -> str:
-    """The beginning of a text (UTF-8)."""
-    return shortened(without_gaps(text[:LOOKED_AT].decode("utf-8", "ignore")), FIRST_WORDS)
+def first_line(text: bytes) -> str:
+    """The first line with a word in it, of the beginning of a text (UTF-8); empty where there is none."""
+    lines = text.decode("utf-8", "ignore").splitlines()
+    return shortened(without_gaps(next((line for line in lines if _WORD.search(line)), "")), FIRST_LINE)
 
 
 def without_gaps(text: str) -> str:

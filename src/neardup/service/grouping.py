@@ -4,18 +4,19 @@ All of it is neardup.refine; here are the bounds of a service. The index, if the
 """
 
 from functools import cache
+from time import monotonic
 
 from msgspec import UNSET
 
 from neardup.refine import group as group_results
 from neardup.refine.answers import Grouped
 from neardup.refine.formats import Fields, read
-from neardup.refine.signature import PAGES
+from neardup.refine.signature import PAGES, Extract
 from neardup.service import shapes
 from neardup.service.measuring import LONGEST
 from neardup.service.problems import Problem
 from neardup.service.settings import Limits
-from neardup.text.workers import PageExtractor
+from neardup.text.workers import PageExtractor, Pages, Read
 
 
 def group(asked: shapes.Grouping, limits: Limits) -> shapes.Groups:
@@ -35,7 +36,7 @@ def group(asked: shapes.Grouping, limits: Limits) -> shapes.Groups:
         html_field=asked.html_field,
         signature_field=asked.signature_field,
         id_field=asked.id_field,
-        extract=_extractor(),
+        extract=_in_time(limits.seconds),
     )
     shown = UNSET if asked.show is None else grouped.shown(asked.show)
     return shapes.Groups(_groups(grouped), grouped.folded, list(grouped.bases), grouped.passages, shown)
@@ -50,6 +51,21 @@ def _groups(grouped: Grouped) -> list[shapes.Group]:
         )
         for found in grouped.groups
     ]
+
+
+def _in_time(seconds: float) -> Extract:
+    """Pages are read one by one, and no further when the time of the request is over: nobody waits for the rest."""
+    end = monotonic() + seconds
+
+    def read(pages: Pages) -> list[Read | None]:
+        found: list[Read | None] = []
+        for page in pages:
+            if monotonic() > end:
+                raise Problem("slow", f"The pages of the results took more than {seconds:g} seconds to read.")
+            found += _extractor()([page])
+        return found
+
+    return read
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from neardup.errors import InputError, MissingExtra, NeardupError, OutputError, StoreError, UsageError
+from neardup.refine.formats.verbatim import written
 
 TYPE = "application/problem+json"
 
@@ -117,4 +118,4 @@ def validation_detail(error: Exception) -> str:
 
 def plain(value: Any) -> bytes:
     """As JSON."""
-    return msgspec.json.encode(value)
+    return msgspec.json.encode(value, enc_hook=written)

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from neardup.refine.formats.verbatim import Number
 from neardup.service import shapes
 from neardup.service.access import Level
 from neardup.service.pages import PAGES, Page
@@ -149,7 +150,12 @@ _PAGES: dict[str, dict[str, Page]] = {}
 for _page in PAGES:
     _PAGES.setdefault(_page.path, {})[_page.method] = _page
 
-DECODERS = {route.path: msgspec.json.Decoder(route.takes) for route in ROUTES if route.takes is not None}
+DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    route.path: msgspec.json.Decoder(route.takes, float_hook=Number if route.takes is shapes.Grouping else None)
+    for route in ROUTES
+    if route.takes is not None
+}
+"""Numbers within search results go back as they came."""
 
 
 def routes_at(path: str, raw_path: bytes) -> dict[str, Route]:

@@ -12,7 +12,7 @@ MOST_VALUES = 250_000
 
 
 def weigh(asked: Grouping, limits: Limits) -> tuple[int, int]:
-    """The number of results, where that is known, and the bytes of all strings in memory."""
+    """The number of results, where that is known, and the bytes of all strings, names of fields too, in memory."""
     number = len(asked.results or ())
     if number > limits.documents:
         raise Problem("too-large", f"The request has {number:,} results; {limits.documents:,} are allowed.")
@@ -26,6 +26,7 @@ def weigh(asked: Grouping, limits: Limits) -> tuple[int, int]:
                 raise Problem("too-large", f"A field has more than {limits.document:,} bytes.")
             held += sys.getsizeof(value)
         elif isinstance(value, dict):
+            held += sum(map(sys.getsizeof, value))
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value

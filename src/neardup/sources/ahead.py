@@ -8,8 +8,12 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def ahead(items: Iterable[T], depth: int = 4) -> Iterator[T]:
-    """The same items; what the other side raises is raised here. Stops reading when it is no longer asked."""
+def ahead(items: Iterable[T], depth: int = 4, *, wait: bool = True) -> Iterator[T]:
+    """The same items; what the other side raises is raised here. Stops reading when it is no longer asked.
+
+    wait: then for the item at hand too, so that nothing goes on behind the caller's back; not where items come from
+    somebody who may take forever.
+    """
     queue: Queue[tuple[T | None, BaseException | None, bool]] = Queue(depth)
     stop = Event()
 
@@ -35,7 +39,7 @@ def ahead(items: Iterable[T], depth: int = 4) -> Iterator[T]:
             yield item  # type: ignore[misc]
     finally:
         stop.set()
-        while thread.is_alive():
-            while not queue.empty():
-                queue.get_nowait()
-            thread.join(0.01)
+        while not queue.empty():  # at most one more is put, and now there is room for it
+            queue.get_nowait()
+        if wait:
+            thread.join()

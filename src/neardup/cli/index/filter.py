@@ -122,9 +122,8 @@ def _lines(
 
 def _wet(path: str, until_done: ExitStack, talk: "Talk") -> "Judge":
     """Judge and remember."""
-    new = not is_there(path)
     index = until_done.enter_context(opened(path, create=True))
-    if not new:
+    if not index.made:
         return index.check_and_add_many
     talk.say(f"{shown(path)}: there was no index; one is made, by recipe stream. Another recipe: neardup index create.")
 

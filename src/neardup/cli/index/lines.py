@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from neardup.cli.index.pipe import reading_input
 from neardup.errors import InputError
 from neardup.index import Document
 from neardup.sources import Fields, InputFile, Problems, choose, from_object
@@ -102,7 +103,7 @@ def _arriving(descriptor: int, waiting: Callable[[], AbstractContextManager[None
     """What has arrived: at least something, at most a batch."""
     ended, first = False, True
     while not ended:
-        with waiting():
+        with waiting(), reading_input():
             data = os.read(descriptor, BATCH_BYTES)
         if not data:
             return
@@ -113,7 +114,8 @@ def _arriving(descriptor: int, waiting: Callable[[], AbstractContextManager[None
         while not ended and size < BATCH_BYTES and (left := until - time.monotonic()) > 0:
             if not select.select([descriptor], [], [], left)[0]:
                 break
-            data = os.read(descriptor, BATCH_BYTES)
+            with reading_input():
+                data = os.read(descriptor, BATCH_BYTES)
             ended = not data
             parts.append(data)
             size += len(data)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
-from neardup.errors import OutputError
+from neardup.errors import InputError, OutputError
 
 BROKEN_PIPE = 128 + signal.SIGPIPE
 """The exit code of a program that nobody listens to any more."""
@@ -56,6 +56,15 @@ def _ends_in_a_line(descriptor: int) -> bool:
         finally:
             os.close(again)
     return False
+
+
+@contextmanager
+def reading_input() -> Iterator[None]:
+    """Standard input that cannot be read: a failing disk behind it, or a terminal that is gone."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"stdin: cannot be read ({error.strerror}).") from error
 
 
 @contextmanager

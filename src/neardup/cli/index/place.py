@@ -46,16 +46,26 @@ def refuse_files(path: str) -> None:
 
 
 def take_back(path: str, index: "Index") -> bool:
-    """Remove a new index that got no document. Not one in a database, which others may have found meanwhile; nor one
-    that another process begins to write to when this one lets go of it."""
-    if path.startswith(SHARED) or len(index):
+    """Remove an index that this opening made, and that got no document. Not one in a database, which others may have
+    found meanwhile; nor one that another process writes to, or wrote to, when this one lets go of it."""
+    if path.startswith(SHARED) or not index.made or len(index):
         return False
-    index.close()
-    with suppress(OSError), (Path(path) / "LOCK").open("r+b") as lock:
-        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # RocksDB's own
-        shutil.rmtree(path)
-        return True
+    folder = Path(path)
+    with suppress(OSError):
+        ours = _last_writer(folder)
+        index.close()
+        with (folder / "LOCK").open("r+b") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # RocksDB's own
+            if _last_writer(folder) == ours:
+                aside = folder.rename(folder.with_name(f".{folder.name}.{os.getpid()}.draft"))  # at once, for others
+                shutil.rmtree(aside)
+                return True
     return False
+
+
+def _last_writer(folder: Path) -> list[bytes]:
+    """Who opened an index for writing last, and what came of it."""
+    return [(folder / name).read_bytes() for name in ("writer.pid", "acknowledged")]
 
 
 def _refuse_locked(path: str) -> None:

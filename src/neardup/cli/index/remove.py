@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from neardup.cli.index.pipe import reading_input
 from neardup.cli.index.place import index_path, opened
 from neardup.cli.options import without_unneeded
 from neardup.errors import InputError
@@ -57,8 +58,13 @@ def remove(path: str, ids: tuple[str, ...], **given: Any) -> None:
     talk.say(f"{many(removed, 'document')} removed, {absent:,} not there; {left:,} left")
 
 
+def _lines() -> Iterator[bytes]:
+    with reading_input():
+        yield from sys.stdin.buffer
+
+
 def _read(field: str) -> Iterator[str]:
-    for number, raw in enumerate(sys.stdin.buffer, 1):
+    for number, raw in enumerate(_lines(), 1):
         try:
             line = raw.decode().strip()
         except UnicodeDecodeError as error:

@@ -80,7 +80,7 @@ def _column(records: Sequence[dict[str, Any]], names: tuple[str, ...]) -> list[A
     if not names:
         return [None] * len(records)
     usual = [record.get(names[0]) for record in records]
-    if all(type(value) is str and value for value in usual):
+    if all(type(value) is str and value and not value.isspace() for value in usual):
         return usual
     return [_first(record, names) for record in records]
 
@@ -89,8 +89,9 @@ def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
     """The first of these fields that has text."""
     for name in names:
         value = record.get(name)
-        if value and (isinstance(value, str | bytes) or (value := _joined(value))):
-            return value
+        text = value if isinstance(value, str | bytes) else _joined(value)
+        if text and not text.isspace():
+            return text
     return None
 
 

@@ -42,16 +42,21 @@ def loads(data: bytes, where: str) -> Any:
 def dumps(value: Any) -> bytes:
     """As JSON in UTF-8, on one line."""
     try:
-        return msgspec.json.encode(value, enc_hook=_written)
+        return msgspec.json.encode(value, enc_hook=written)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_escaped(value), enc_hook=_written)
+        pass
+    try:
+        return msgspec.json.encode(_escaped(value), enc_hook=written)
+    except RecursionError as error:
+        raise InputError("the results are nested too deeply to be written.") from error
 
 
 def _whole(text: str) -> int | Number:
     return Number(text) if text == "-0" or len(text) > _LONGEST else int(text)
 
 
-def _written(value: Any) -> Any:
+def written(value: Any) -> Any:
+    """What msgspec cannot write by itself: a number as it came."""
     if isinstance(value, Number):
         return msgspec.Raw(value.text.encode())
     raise TypeError(type(value).__name__)

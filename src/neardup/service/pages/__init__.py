@@ -11,10 +11,8 @@
     tune       /tune      what a filter finds and costs, while its parameters move
     tuning     parameters → curve, table, costs, recipe
     curves     a curve as a picture
-    collection /collection  a finished run: facts, clusters, members
-    collection_run     which clusters there are
-    collection_report  the run's report
-    collection_audit   its labelling page
+    collection, collection_run, collection_report, collection_audit
+               /collection  a finished run: facts, clusters and their members; its report; its labelling page
     templates/            Jinja2, styles, scripts
 
 A page is a row of PAGES. Its function takes what is served and what is asked and returns what is sent; it runs in a
@@ -23,7 +21,7 @@ thread, and a Problem that it raises is shown as a page too. To add one: a modul
 """
 
 from collections.abc import Callable
-from threading import Timer
+from threading import Thread, Timer
 
 from neardup.service.pages import (
     collection,
@@ -53,19 +51,30 @@ PAGES = (
     *collection_audit.ASKED,
 )
 
-__all__ = ["PAGES", "Asked", "Page", "Shown", "Site", "fields", "prepare", "trouble"]
+__all__ = ["PAGES", "Asked", "Page", "Shown", "Site", "fields", "prepare", "prepare_further", "trouble"]
 
 _LONG = 4.0
+"""Seconds after which somebody who waits is told why."""
 
 
 def prepare(say: Callable[[str], None]) -> None:
-    """Compile or load what the pages compute with, before anybody waits for it."""
-    wait = "The first start on a machine compiles what compares documents, for a minute or two."
+    """Compile or load what search computes with, before anybody waits for it."""
+    _told(say, "The first start on a machine compiles, for half a minute.", search.prepare)
+
+
+def prepare_further(say: Callable[[str], None]) -> Thread:
+    """A thread, to be started, that compiles or loads what compare computes with: half of all, and not needed for the
+    first page."""
+    wait = "Compare is being compiled, once on this machine; for a minute its answers are late."
+    return Thread(target=_told, args=(say, wait, compare.prepare), name="neardup-prepare", daemon=True)
+
+
+def _told(say: Callable[[str], None], wait: str, work: Callable[[], None]) -> None:
+    """Do something, and say what it is where it takes long."""
     timer = Timer(_LONG, say, [wait])
     timer.daemon = True
     timer.start()
     try:
-        search.prepare()
-        compare.prepare()
+        work()
     finally:
         timer.cancel()

@@ -14,7 +14,7 @@ from neardup.service.pages.showing import LONGEST_LINK, address, clipped, legibl
 
 if TYPE_CHECKING:
     from neardup.refine import Grouped, Member
-    from neardup.searching import Found, Hit
+    from neardup.searching import Collection, Found, Hit
 
 MOST = 1000
 """Results that are looked at."""
@@ -30,12 +30,17 @@ VIEWS = ("grouped", "plain")
 _TITLE, _URL = 160, 200
 """Characters of a title and of an address that are shown."""
 
+Snippet = list[tuple[str, bool]]
+Numbered = list[tuple[int, int, Snippet]]
+"""The number of each result that is shown, its place among the hits, and its snippet."""
+
 
 @dataclass(frozen=True)
 class Entry:
     """A result as it is shown."""
 
     rank: int
+    """In the plain list, from 1."""
     title: str
     href: str | None
     """Where its title leads; nowhere where its id is too long for an address."""
@@ -45,7 +50,6 @@ class Entry:
     """Where our own view of its text is."""
     where: str
     """Its URL, or its id."""
-    snippet: list[tuple[str, bool]]
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,10 @@ class Similar:
 class Shelf:
     """A result, and those that are folded behind it; or, in the plain list, what it repeats."""
 
+    number: int
+    """In the list that is shown, from 1."""
     entry: Entry
+    snippet: Snippet
     similar: list[Similar]
     left_out: int = 0
     """Repeats that are not listed."""
@@ -96,8 +103,8 @@ def show(site: Site, asked: Asked) -> Shown:
     collection = site.collection
     if collection is None:
         return page("Search", "no_collection.html", at="/search")
-    found = collection.search(view.q, most=MOST) if view.q else None
-    values = _answer(found, view) if found and found.hits else None
+    found = collection.search(view.q, most=MOST, snippets=False) if view.q else None
+    values = _answer(collection, found, view) if found and found.hits else None
     return page(
         f"{clipped(legible(view.q), 60)} · Search" if view.q else "Search",
         "search.html",
@@ -122,22 +129,24 @@ class Answer:
     folded: int
     pages: int
     page: int
-    first: int
-    """The number of the first shelf on this page, from 1."""
 
 
-def _answer(found: "Found", view: View) -> Answer:
-    grouped = _grouped(found.hits, view.threshold / 100)
-    shelves = len(grouped.groups) if view.view == "grouped" else len(found.hits)
-    pages = max(1, -(-shelves // PER_PAGE))
+def _answer(collection: "Collection", found: "Found", view: View) -> Answer:
+    hits = found.hits
+    grouped = _grouped(hits, view.threshold / 100)
+    folded = view.view == "grouped"
+    listed = [group.anchor for group in grouped.groups] if folded else list(range(len(hits)))
+    pages = max(1, -(-len(listed) // PER_PAGE))
     at = min(view.page, pages)
-    start, stop = (at - 1) * PER_PAGE, at * PER_PAGE
-    shown = (
-        _folded(found.hits, grouped, start, stop)
-        if view.view == "grouped"
-        else _listed(found.hits, grouped, start, stop)
-    )
-    return Answer(shown, len(found.hits), len(found.hits) - len(grouped.groups), pages, at, start + 1)
+    start = (at - 1) * PER_PAGE
+    places = listed[start : start + PER_PAGE]
+    snippets = [
+        [(legible(words), marked) for words, marked in snippet]
+        for snippet in collection.snippets(found, [hits[place] for place in places])
+    ]
+    numbered = list(zip(range(start + 1, len(listed) + 1), places, snippets, strict=False))
+    shelves = _folded(hits, grouped, numbered) if folded else _plain(hits, grouped, numbered)
+    return Answer(shelves, len(hits), len(hits) - len(grouped.groups), pages, at)
 
 
 def prepare() -> None:
@@ -156,26 +165,29 @@ def _grouped(hits: "list[Hit]", threshold: float) -> "Grouped":
     return group(results, threshold=threshold)
 
 
-def _folded(hits: "list[Hit]", grouped: "Grouped", start: int, stop: int) -> list[Shelf]:
+def _folded(hits: "list[Hit]", grouped: "Grouped", numbered: Numbered) -> list[Shelf]:
+    members = {group.anchor: group.members for group in grouped.groups}
     return [
         Shelf(
-            _entry(hits, group.anchor),
-            [_similar(hits, group.anchor, member, member.place) for member in group.members[:MOST_SIMILAR]],
-            max(0, len(group.members) - MOST_SIMILAR),
+            number,
+            _entry(hits, place),
+            snippet,
+            [_similar(hits, place, member, member.place) for member in members[place][:MOST_SIMILAR]],
+            max(0, len(members[place]) - MOST_SIMILAR),
         )
-        for group in grouped.groups[start:stop]
+        for number, place, snippet in numbered
     ]
 
 
-def _listed(hits: "list[Hit]", grouped: "Grouped", start: int, stop: int) -> list[Shelf]:
+def _plain(hits: "list[Hit]", grouped: "Grouped", numbered: Numbered) -> list[Shelf]:
     anchors = {member.place: (group.anchor, member) for group in grouped.groups for member in group.members}
     shelves = []
-    for place in range(start, min(stop, len(hits))):
+    for number, place, snippet in numbered:
         repeats = None
         if place in anchors:
             anchor, member = anchors[place]
             repeats = _similar(hits, anchor, member, anchor)
-        shelves.append(Shelf(_entry(hits, place), [], repeats=repeats))
+        shelves.append(Shelf(number, _entry(hits, place), snippet, [], repeats=repeats))
     return shelves
 
 
@@ -210,7 +222,6 @@ def _entry(hits: "list[Hit]", place: int) -> Entry:
         outside=outside,
         text=text,
         where=clipped(plain(hit.url or hit.id), _URL),
-        snippet=[(legible(words), marked) for words, marked in hit.snippet],
     )
 
 

@@ -10,7 +10,7 @@
 
   const read = async (name, file) => {
     if (file.size > LONGEST) {
-      said(name, `${file.name} has ${count(file.size)} bytes; ${count(LONGEST)} can be compared here.`);
+      said(name, `${plain(file.name)} has ${count(file.size)} bytes; ${count(LONGEST)} can be compared here.`);
       return;
     }
     let text;
