@@ -13,7 +13,7 @@ from neardup.decide import decide
 from neardup.engines.steps import Watcher
 from neardup.gather import Reading, gather
 from neardup.index import Index
-from neardup.index.against import known_to
+from neardup.index.against import known_to, refuse_another_recipe
 from neardup.recipe import Recipe
 from neardup.recipes import Choose, choose_recipe
 from neardup.result import Result
@@ -79,6 +79,8 @@ def dedup(
     with _opened(against) as index:
         given = index.recipe if index is not None and recipe is None else recipe
         choose = given if callable(given) else lambda pages: choose_recipe(given, **settings, pages=pages)
+        if index is not None and not callable(given):
+            refuse_another_recipe(index, choose(False))  # a named one is the same for pages
         gathered = gather(source, choose, reading, watcher)
         known = None if index is None else known_to(index, gathered)
         return Result(gathered, decide(gathered, known))

@@ -135,6 +135,25 @@ def test_a_setting_that_makes_another_recipe_is_named(tmp_path, rows):
         neardup.dedup(rows, against=index, threshold=0.5)
 
 
+def test_another_recipe_is_refused_before_anything_is_written_or_removed(run):
+    folder, _ = run
+
+    def dedup(out, *more):
+        command = [sys.executable, "-m", "neardup", "dedup", "second.jsonl", "-o", out, "--against", "seen.ndx", *more]
+        return subprocess.run([*command, "--no-report", "-q"], cwd=folder, capture_output=True, text=True)
+
+    refused = dedup("three", "--recipe", "stream")
+    assert refused.returncode == 2
+    assert "was made by another recipe" in refused.stderr
+    assert not (folder / "three").exists()
+    before = sorted((folder / "two").rglob("*"))
+    assert dedup("two", "--recipe", "stream", "--fresh").returncode == 2
+    assert sorted((folder / "two").rglob("*")) == before
+    with pytest.raises(neardup.RecipeError, match="was made by another recipe"):
+        neardup.dedup(folder / "second.jsonl", against=folder / "seen.ndx", recipe="stream", work=folder / "three/work")
+    assert not (folder / "three").exists()
+
+
 def test_no_index_is_made(tmp_path, rows):
     with pytest.raises(neardup.StoreError, match="there is no index"):
         neardup.dedup(rows, against=tmp_path / "none.ndx")

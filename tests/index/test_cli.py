@@ -221,6 +221,89 @@ def test_a_full_disk_is_told_and_nothing_is_remembered(seen):
         assert len(index) == 1
 
 
+@pytest.mark.parametrize(("mode", "told"), [("w", True), ("a", False)])
+def test_a_file_that_was_emptied_is_noticed(seen, tmp_path, here, monkeypatch, mode, told):
+    given = tmp_path / "given.jsonl"
+    given.write_bytes(distinct(3))
+    words = f"{seen}: knows 3 documents already, and standard output is an empty file"
+    assert "knows" not in here("filter", seen, given).err, "there was no index"
+    for options in ((), ("-q",), ("--dry-run",)):
+        with (tmp_path / "new.jsonl").open(mode) as out, monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", out)
+            assert (words in here("filter", seen, given, *options).err) == (told and options == ())
+    with (tmp_path / "new.jsonl").open("w") as out, monkeypatch.context() as patched:
+        out.write("what was passed on before\n")
+        out.flush()
+        patched.setattr(sys, "stdout", out)
+        assert "knows" not in here("filter", seen, given).err
+
+
+def test_rejected_lines_stay_alone_and_a_full_device_is_named(seen, tmp_path, here):
+    given, rejected = tmp_path / "given.jsonl", tmp_path / "rejected.jsonl"
+    given.write_bytes(distinct(2))
+    here("filter", seen, given, "-q")
+    rejected.write_bytes(b'{"id": "hal')
+    here("filter", seen, given, "-q", "--rejected", rejected)
+    first, *others = rejected.read_bytes().splitlines()
+    assert first == b'{"id": "hal'
+    assert [json.loads(each)["id"] for each in others] == ["d0", "d1"]
+    full = here("filter", seen, given, "-q", "--rejected", "/dev/full")
+    assert full.code == 1
+    assert full.err.startswith("neardup: --rejected /dev/full: cannot be written (No space left on device).")
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A small file system, and what mounts it once more in another way."""
+    place = tmp_path / "disk"
+    place.mkdir()
+
+    def mount(options: str) -> None:
+        done = subprocess.run(["mount", "-o", options, "-t", "tmpfs", "none", place], capture_output=True)
+        if done.returncode:
+            pytest.skip(f"mounting is not permitted: {done.stderr.decode().strip()}")
+
+    mount("size=8m")
+    yield place, mount
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def test_what_cannot_be_written_to_is_told_as_such(disk, pages, tmp_path, here):
+    place, mount = disk
+    seen = place / "seen.ndx"
+    here("create", seen, "-q")
+    mount("remount,ro")
+    commands = [
+        ("index", "info", seen),
+        ("index", "check", seen, pages / "pages.jsonl"),
+        ("index", "filter", seen, pages / "pages.jsonl"),
+        ("dedup", pages / "pages.jsonl", "-o", tmp_path / "out", "--against", seen),
+        ("serve", seen, "--port", "0", "--read-only"),
+    ]
+    for command in commands:
+        done = here(group=tuple(map(str, command)))
+        assert (done.code, done.out) == (1, "")
+        assert f"{seen}: the folder is on a read-only file system, and RocksDB" in done.err
+        assert "damaged" not in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_new_index_without_room_does_not_stay(disk, here):
+    place, mount = disk
+    codes = []
+    for size in range(20, 400, 20):
+        mount(f"remount,size={size}k")
+        done = here("create", place / "seen.ndx")
+        codes.append(done.code)
+        if done.code == 0:
+            break
+        assert done.err.startswith(f"neardup: {place / 'seen.ndx'}: ")
+        assert "No space left on device" in done.err
+        assert list(place.iterdir()) == []
+    assert codes[0] == 1
+    assert codes[-1] == 0
+
+
 # What filter passes on.
 
 
@@ -341,6 +424,25 @@ def test_a_field_that_is_named_and_not_there_is_an_error(seen, tmp_path, here):
     given.write_text(json.dumps({"id": "a", "text": text(1), "link": None}) + "\n")
     assert here("filter", seen, given, "--url-field", "link").code == 0, "it is there, and says nothing"
     assert here("filter", seen, given, "--url-field", "none").code == 0
+
+
+@pytest.mark.parametrize("command", ["filter", "add", "check"])
+def test_a_field_that_is_in_no_line_is_not_passed_over(seen, here, command):
+    here("create", seen, "-q")
+    lines = line("a", text(1)) + line("b", text(2))
+    for named in (("--text-field", "nope"), ("--id-field", "nope")):
+        for how in ("skip", "pass") if command == "filter" else ("skip",):
+            done = here(command, seen, *named, "--on-error", how, stdin=lines + "no JSON\n")
+            assert done.code == 1
+            assert done.out == (lines + "no JSON\n" if how == "pass" else "")
+            assert "none of 3 lines could be read. stdin:1: no " in done.err
+            assert all(repr(name) in done.err for name in ("nope", "id", "text")), done.err
+    guessed = here(command, seen, "--on-error", "skip", stdin='{"id": "a", "number": 1}\n')
+    assert guessed.code == 1
+    assert "the one line that came could not be read" in guessed.err
+    some = here(command, seen, "--text-field", "body", "--on-error", "skip", stdin=lines + '{"id": 1, "body": "b"}\n')
+    assert some.code == 0
+    assert "2 that cannot be read, left out" in some.err
 
 
 def test_lines_of_pages(seen, here):
@@ -479,7 +581,8 @@ def test_without_an_id_the_content_is_the_name(seen, tmp_path, here):
     given.write_text("".join(json.dumps({"url": f"http://h/{i}", "text": text(i % 3)}) + "\n" for i in range(6)))
     done = here("filter", seen, given)
     assert len(done.out.splitlines()) == 3
-    assert "no ids, so a text's SHA-256 is its id" in done.err
+    assert "no ids, so a text's SHA-256 is its id, or its address with --id-field url (guessed" in done.err
+    assert "SHA-256 is its id (guessed" in here("check", seen, stdin=json.dumps({"text": text(1)}) + "\n").err
     [one] = here("check", seen, given, "-q").out.splitlines()[3:4]
     assert json.loads(one)["match"]["id"] == sha256(text(0).encode()).hexdigest()
     revisited = here("filter", tmp_path / "by_url.ndx", given, "--id-field", "url", "-q")
@@ -592,12 +695,47 @@ def test_an_index_of_a_run_needs_no_text(pages, seen, tmp_path, here):
     assert made.code == 0, made.err
     assert f"{kept:,} documents. threshold 0.8" in made.err
     again = here("add", seen, "--run", tmp_path / "out")
-    assert f"0 documents added; {seen} has {kept:,} documents" in again.err
+    assert f"0 documents added, {kept:,} were there already; {seen} has {kept:,} documents" in again.err
     fresh = tmp_path / "fresh.ndx"
     refused = here("create", fresh, "--run", tmp_path / "out", "--recipe", "default")
     assert refused.code == 2
     assert "Leave out --recipe" in refused.err
     assert not fresh.exists()
+
+
+def test_what_was_there_is_counted_wherever_it_came_from(pages, seen, tmp_path, here):
+    out, exported, more = tmp_path / "out", tmp_path / "exported.parquet", tmp_path / "more.jsonl"
+    result = neardup.dedup(pages / "pages.jsonl", recipe="stream", work=out / "work")
+    result.write(out, corpus=False)
+    kept, every = len(result.kept), result.counts["documents"]
+    more.write_text(line("new", text(1)) * 2)
+    here("create", seen, "-q")
+    told = [
+        (("--run", out), f"{kept:,} documents added, 0 were", kept),
+        (("--run", out), f"0 documents added, {kept:,} were", kept),
+        ((pages / "pages.jsonl", "--run", out), f"{every - kept:,} documents added, {2 * kept:,} were", every),
+        ((more,), "1 document added, 1 was", every + 1),
+        ((more, "--update"), "0 documents added, 2 replaced", every + 1),
+    ]
+    for arguments, words, now in told:
+        done = here("add", seen, *arguments)
+        assert words in done.err, done.err
+        assert f"{seen} has {now:,} documents" in done.err
+    here("export", seen, "-o", exported)
+    all_of_it = (more, "--run", out, "--export", exported)
+    assert f"0 documents added, {every + 1 + kept + 2:,} were there" in here("add", seen, *all_of_it).err
+    for command in (("index", "info"), ("index", "filter"), ("serve", "--port", "0")):
+        done = here(out, group=command)
+        assert done.code == 1
+        assert f"{out}: is a run, and no index. Make one of it: neardup index create INDEX --run {out}" in done.err
+
+
+@pytest.mark.parametrize(("recipe", "told"), [("stream", True), ("default", False), ("web", False), ("alg-c", True)])
+def test_texts_that_no_verdict_uses_are_noticed(seen, here, recipe, told):
+    words = "--keep text: texts are kept, and verdicts do not use them"
+    assert (words in here("create", seen, "--recipe", recipe, "--keep", "text").err) == told
+    with Index.open(seen, create=False) as index:
+        assert index.exact != told
 
 
 def test_pages_of_a_run_are_known_to_the_next_run(pages, seen, tmp_path, here):
@@ -702,7 +840,7 @@ def test_export_compact_and_info(seen, tmp_path, here):
     assert here("filter", moved, given, "-q").out == ""
     filtered = here("filter", moved, out)
     assert filtered.code == 2
-    assert filtered.err == mistaken.err
+    assert filtered.err.endswith(mistaken.err)
 
 
 def test_an_index_and_a_collection_are_told_alike_how_to_compare():
@@ -761,7 +899,16 @@ def test_what_cannot_be_is_refused_with_the_next_move(seen, pages, tmp_path, her
         (["create", none, "--run", pages], 1, "holds no finished run"),
         (["check", jsonl], 2, "is a file, and PATH is an index"),
         (["filter", jsonl], 2, "is a file, and PATH is an index"),
-        (["filter", pages, jsonl], 1, "is no index"),
+        (["filter", pages, jsonl], 1, "is a folder with other things in it, and is no index"),
+        (["info", pages], 1, "is a folder with other things in it, and is no index"),
+        (["create", pages], 1, "is a folder with other things in it, and is no index"),
+        (["filter", seen, pages / "html"], 2, f"{pages / 'html'}/"),
+        (
+            ["add", seen, "--export", none],
+            1,
+            "cannot be read as an exported index (No such file or directory).",
+        ),
+        (["export", seen, "-o", none / "out.parquet"], 1, f"out.parquet: there is no folder {none}. Make it first"),
         (["filter", seen, parquet], 2, "parquet has none"),
         (["filter", seen, jsonl, "--text-field", "nope"], 1, "no field 'nope'"),
         (["add", seen, tmp_path / "nothing.jsonl"], 1, "there is no such file"),

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -45,6 +46,18 @@ def run(capfdbinary, monkeypatch) -> Run:
         return Done(ended.value.code, told.out, told.err.decode())
 
     return run
+
+
+@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
+@pytest.mark.parametrize("name", ["group", "sign"])
+def test_why_the_first_time_takes_long_is_said(tmp_path, name):
+    command = [sys.executable, "-m", "neardup", name]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as started:
+        started.stdin.write(LINES)
+        started.stdin.close()
+        assert b"Compiling, once on this machine: up to half a minute.\n" in iter(started.stderr.readline, b"")
+        started.kill()
 
 
 def objects(lines: bytes) -> list[dict]:
@@ -102,10 +115,13 @@ def test_what_was_compared_is_said(run):
 @pytest.mark.parametrize(
     ("arguments", "stdin", "code", "says"),
     [
-        ((), b" \n", 1, "stdin: is empty"),
+        ((), b" \n", 1, "stdin: is empty. Give the response of a search engine as JSON"),
+        ((), b"PAR1\x15\x04\x15\xf0\n\x80", 1, "stdin: is Parquet. Give the response of a search engine as JSON"),
+        ((), b"\x89PNG\r\n\x1a\n", 1, "(byte 0). Give the response of a search engine as JSON"),
         ((), b'{"text":"a"}\n{"text":', 1, "stdin, line 2: is no JSON"),
         ((), b'{"text":', 1, "stdin: is no JSON"),
         ((), b'{"items":[]}', 1, "an object with items"),
+        ((), b'{"items":[]}', 1, "name the format where its shape does not tell"),
         ((), b'{"took":1,"responses":[]}', 1, "_msearch"),
         ((), b'{"text":"a"}\n[1]\n', 1, "result 2 is list"),
         (("--threshold", "70"), LINES, 2, "threshold = 70.0: a share of the passages"),
@@ -121,8 +137,9 @@ def test_errors_are_sentences(run, arguments, stdin, code, says):
     assert says in done.err
 
 
-def test_a_collection_is_no_page(run):
-    done = run("group", stdin=b"{}\n" * 100_001)
+@pytest.mark.parametrize("stdin", [b"{}\n" * 100_001, b'{"response":{"docs":[%b{}]}}' % (b"{}," * 100_000)])
+def test_a_collection_is_no_page(run, stdin):
+    done = run("group", stdin=stdin)
     assert done.code == 2
     assert "neardup dedup" in done.err
 

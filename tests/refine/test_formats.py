@@ -57,6 +57,35 @@ def test_responses_are_recognised(name):
     assert [known for known, format in FORMATS.items() if format.recognises(response)] == [NAMES[name]]
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"processingTimeMs": 1, "semanticHitCount": 0},
+        {"estimatedTotalHits": 1, "query": "a"},
+        {"estimatedTotalHits": 1, "processingTimeMs": 1, "query": "a", "limit": 20, "offset": 0},
+        {"totalHits": 1, "totalPages": 1, "hitsPerPage": 20, "page": 1, "query": "a"},
+        {"nbHits": 1, "exhaustiveNbHits": False, "processingTimeMs": 1, "query": "a"},
+    ],
+)
+def test_meilisearch_is_recognised_by_any_of_its_names(beside):
+    response = {"hits": [{"id": 1, "text": "a"}], **beside}
+    assert [known for known, format in FORMATS.items() if format.recognises(response)] == ["meilisearch"]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {},
+        {"query": "a"},
+        {"page": 0, "nbHits": 1, "nbPages": 1, "hitsPerPage": 20, "processingTimeMS": 1, "query": "a"},  # Algolia's
+        {"found": 1, "page": 1, "out_of": 1, "search_time_ms": 1},  # Typesense's
+    ],
+)
+def test_hits_of_others_are_not_taken_for_it(beside):
+    with pytest.raises(InputError, match=r"no known response format: it is an object with hits.*; name the format"):
+        read({"hits": [{"id": 1, "text": "a"}], **beside})
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "searxng"])
 def test_the_planted_groups_are_found(name):
     found = group(response_of(name), **fields_of(name))

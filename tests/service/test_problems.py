@@ -93,6 +93,22 @@ def test_addresses_that_are_not_there(service, path):
     problem(service.http.post(path, json={}), 404, "not-found")
 
 
+@pytest.mark.parametrize(("path", "status"), [("/x", 404), ("/v1/checks", 404), ("/v1/check", 405)])
+def test_browsers_get_a_page_of_it(service, path, status):
+    browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    answer = service.http.get(path, headers=browser)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-security-policy"] == "frame-ancestors 'none'"
+    assert KINDS["not-found" if status == 404 else "method"].title in answer.text
+    assert answer.headers.get("allow") == ("POST" if status == 405 else None)
+    assert 'href="/docs"' in answer.text
+    for program in ({"Accept": "*/*"}, {"Accept": "application/json"}):
+        assert service.http.get(path, headers=program).headers["content-type"] == "application/problem+json"
+    posted = service.http.put(path, json={}, headers=browser)
+    assert posted.headers["content-type"] == "application/problem+json"
+
+
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_other_methods(service, route):
     allowed = {other.method for other in ROUTES if other.path == route.path}

@@ -63,19 +63,23 @@ def command(**given: Any) -> None:
     """
     without_unneeded()
     from neardup.cli.show import Talk, summary
+    from neardup.index.against import refuse_another_recipe
     from neardup.pipeline import dedup
 
     out: Path = given["out"]
-    _prepare(out, given["inputs"], given["fresh"])
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
     with ExitStack() as open_until_done:
         index = open_until_done.enter_context(_index(given["against"])) if given["against"] else None
         if index is not None and given["recipe"] is None:
             given["recipe"] = index.recipe
+        recipe = recipe_of(given, keep=given["keep"], cluster=given["cluster"])
+        if index is not None and not callable(recipe):
+            refuse_another_recipe(index, recipe)  # before --fresh removes anything
+        _prepare(out, given["inputs"], given["fresh"])
         open_until_done.enter_context(talk)
         result = dedup(
             [Given(i) for i in given["inputs"]],
-            recipe=recipe_of(given, keep=given["keep"], cluster=given["cluster"]),
+            recipe=recipe,
             **reading_of(given),
             work=out / "work",
             against=index,

@@ -19,6 +19,8 @@ _FORMATS = ("elastic", "solr", "meilisearch", "searxng", "plain")
 MOST = 100_000
 """Results of one list. Each is compared with all that are shown before it; a collection has a better way."""
 
+_TAKES = "Give the response of a search engine as JSON, a list of objects, or JSONL; also compressed."
+
 
 @click.command(no_args_is_help=False)
 @click.argument("file", default="-", metavar="[FILE|-]")
@@ -65,7 +67,9 @@ def command(file: str, show: Any, format_: str | None, quiet: bool, **given: Any
     """
     without_unneeded()
     from neardup.cli.show import Talk
+    from neardup.kernels import when_compiling
     from neardup.refine import group
+    from neardup.refine.formats import Fields, read
     from neardup.refine.formats.verbatim import dumps
     from neardup.refine.signature import PAGES
     from neardup.text.workers import PageExtractor
@@ -75,12 +79,15 @@ def command(file: str, show: Any, format_: str | None, quiet: bool, **given: Any
         talk.say("Reading standard input: a response as JSON, or a result a line; Ctrl-D ends it.")
     names = {given[name] for name in ("text_field", "html_field", "signature_field", "id_field")} - {None}
     results, lines = _parsed(*_read(file), format_, names)
-    if isinstance(results, list) and len(results) > MOST:
+    fields = Fields(given["text_field"], given["html_field"], given["signature_field"], given["id_field"])
+    number = len(read(results, format=format_, fields=fields).results)
+    if number > MOST:
         raise UsageError(
-            f"{file}: has {len(results):,} results, and a list of more than {MOST:,} is a collection. Remove its "
+            f"{file}: has {number:,} results, and a list of more than {MOST:,} is a collection. Remove its "
             "near-duplicates with: neardup dedup"
         )
     apart = PageExtractor(PAGES, workers=1)  # pages come from anywhere, and one may kill the parser
+    when_compiling(lambda: talk.say("Compiling, once on this machine: up to half a minute."))
     grouped = group(results, format=format_, **given, extract=apart)
     shown = grouped.shown(show)
     with quiet_when_nobody_listens():
@@ -110,10 +117,15 @@ def _parsed(data: bytes, name: str, format: str | None, names: set[str]) -> tupl
     data = data.removeprefix(b"\xef\xbb\xbf")
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     if not lines:
-        raise InputError(f"{name}: is empty; give the response of a search engine as JSON, or a result a line.")
+        raise InputError(f"{name}: is empty. {_TAKES}")
     if len(lines) > 1 and _is_object(lines[0][1]):
         return [loads(line, f"{name}, line {number}") for number, line in lines], True
-    found = loads(data, name)
+    if data.startswith(b"PAR1"):
+        raise InputError(f"{name}: is Parquet. {_TAKES}")
+    try:
+        found = loads(data, name)
+    except InputError as error:
+        raise InputError(f"{error} {_TAKES}") from error
     if isinstance(found, dict) and not any(known.recognises(found) for known in FORMATS.values()):
         usual = {name for role, many in NAMES.items() if role != "id" for name in many}
         if format == "plain" or (format is None and (usual | names) & found.keys()):  # JSONL of one line

@@ -120,8 +120,10 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
     Tokens come from files or the environment, never from the command line, where everybody could read them.
     """
     without_unneeded()
+    from neardup.recipes import published
     from neardup.service import Log, address_of, listen, require, serve
-    from neardup.service.pages import prepare_further
+    from neardup.service.endpoints import NEW
+    from neardup.service.preparing import Preparing, the_rest
 
     require()
     _check_choice(index, collection, given)
@@ -134,25 +136,34 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
     with ExitStack() as stack:
         listening = stack.enter_context(listen(given["host"], given["port"], settings))
         searched = None if collection is None else stack.enter_context(_collection(collection, given, say))
-        opened = None if index is None else stack.enter_context(_index(index, given))
+        opened = None if index is None else stack.enter_context(_index(index, given, say))
         address = address_of(listening)
         log = Log(given["log_format"])
-        further = None if searched is None else prepare_further(say)
+        recipe = published(NEW).recipe if opened is None else opened.recipe
+        preparing = Preparing(the_rest(recipe), say)
 
         def ready() -> None:
             for sentence in _welcome(opened, searched, address, settings):
                 say(sentence)
             click.echo(address)
-            if further is not None:
-                further.start()
+            preparing.start()
 
         try:
-            ended = serve(opened, listening, settings, log, collection=searched, grace=given["grace"], ready=ready)
+            ended = serve(
+                opened,
+                listening,
+                settings,
+                log,
+                collection=searched,
+                grace=given["grace"],
+                ready=ready,
+                preparing=preparing,
+            )
         finally:
             log.close()
         if not ended:
             _end_now(say, "Stopped. Some work took longer than --grace allows and was left.")
-    if further is not None and further.is_alive():
+    if preparing.is_alive():
         _end_now(say, "Stopped.")
     say("Stopped.")
 
@@ -169,8 +180,10 @@ def _check_choice(index: str | None, collection: str | None, given: dict[str, An
             raise UsageError(f"--{name} is about an index, and none is named: neardup serve INDEX …")
 
 
-def _index(path: str, given: dict[str, Any]) -> "Index":
+def _index(path: str, given: dict[str, Any], say: Callable[[str], None]) -> "Index":
     from neardup.index import Index
+    from neardup.kernels import when_compiling
+    from neardup.service.preparing import prepare_index
 
     opened = Index.open(
         path,
@@ -179,7 +192,8 @@ def _index(path: str, given: dict[str, Any]) -> "Index":
         create=given["create"] and not given["read_only"],
         read_only=given["read_only"],
     )
-    opened.check("the kernels are compiled or loaded before anybody waits for them")
+    when_compiling(lambda: say("Compiling for this recipe, once on this machine: up to half a minute."))
+    prepare_index(opened)
     return opened
 
 

@@ -47,6 +47,7 @@ def command(files: tuple[str, ...], field: str, quiet: bool, **given: Any) -> No
     """
     without_unneeded()
     from neardup.cli.show import Talk, many
+    from neardup.kernels import when_compiling
 
     if not field:
         raise UsageError("--field: a field has a name.")
@@ -54,6 +55,7 @@ def command(files: tuple[str, ...], field: str, quiet: bool, **given: Any) -> No
     counted, signed = Counted.of(given), 0
     output = sys.stdout.buffer
     named = places(files, talk)
+    when_compiling(lambda: talk.say("Compiling, once on this machine: up to half a minute."))
     with quiet_when_nobody_listens(), _Signing(field, untouched=given["on_error"] == "pass") as signing:
         for batch in _lines(named, given, counted, talk):
             output.write(signing(batch))

@@ -13,9 +13,20 @@ from neardup.index.arriving import Arrived
 from neardup.index.index import Index
 from neardup.index.judging import Finding
 from neardup.index.moving import AT_ONCE, collected, sketched_alike
+from neardup.recipe import Recipe
 from neardup.text.batches import TextBatch
 
 _NO_TEXT = TextBatch(np.zeros(1, np.uint8), np.zeros(1, np.int64))
+
+
+def refuse_another_recipe(index: Index, recipe: Recipe) -> None:
+    """Before anything is sketched that does not compare with what the index has."""
+    if not sketched_alike(recipe, index.recipe):
+        raise RecipeError(
+            f"{index.path}: this index was made by another recipe ({index.recipe.id}) than this run ({recipe.id}), and "
+            "their sketches do not compare. Leave away the recipe, and settings that change it (such as a threshold): "
+            "then it is the index's."
+        )
 
 
 def known_to(index: Index, gathered: Gathered) -> pa.Table:
@@ -24,12 +35,7 @@ def known_to(index: Index, gathered: Gathered) -> pa.Table:
     They are judged as `Index.check` judges. Where the index measures exactly, the text of those that share a key with a
     stored document is read once more.
     """
-    if not sketched_alike(gathered.recipe, index.recipe):
-        raise RecipeError(
-            f"{index.path}: this index was made by another recipe ({index.recipe.id}) than this run "
-            f"({gathered.recipe.id}), and their sketches do not compare. Leave away the recipe, and settings that "
-            "change it (such as a threshold): then it is the index's."
-        )
+    refuse_another_recipe(index, gathered.recipe)
     engine, tables = gathered.engine, [KNOWN.empty_table()]
     wanted = np.flatnonzero(gathered.compared)
     with engine.steps.step("against", sum(split.size for split in engine.splits) if index.exact else 0):

@@ -1,10 +1,12 @@
 """Whole collections into an index, and an index out of it.
 
 run_rows        the kept documents of a finished run, as they were sketched
+run_numbers     which they are
 write_export    a store as one Parquet file
 read_export     and back
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import groupby, islice
@@ -66,15 +68,19 @@ def sketched_alike(recipe: Recipe, other: Recipe) -> bool:
 
 def run_rows(result: Result, layout: Layout) -> Iterator[Rows]:
     """The kept documents of a run; those that could not be read are none."""
-    collection = result.gathered.collection
     if layout.later:
         raise RecipeError(
             "this recipe compares candidates a second time by bits that a run makes on the fly and does not keep; add "
             "the documents themselves: neardup index add INDEX FILES"
         )
-    wanted = np.flatnonzero(result.keep & (collection.numbers("status") != kernel.SKIPPED))
+    wanted = run_numbers(result)
     for start in range(0, len(wanted), AT_ONCE):
-        yield collected(collection, wanted[start : start + AT_ONCE])
+        yield collected(result.gathered.collection, wanted[start : start + AT_ONCE])
+
+
+def run_numbers(result: Result) -> NDArray[np.int64]:
+    """Which documents of a run are its kept ones, without those that could not be read."""
+    return np.flatnonzero(result.keep & (result.gathered.collection.numbers("status") != kernel.SKIPPED))
 
 
 def collected(collection: Collection, numbers: NDArray[np.int64]) -> Rows:
@@ -195,7 +201,8 @@ def read_export(
         file = pq.ParquetFile(path)
         about, names = file.schema_arrow.metadata or {}, file.schema_arrow.names
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read as an exported index ({error}).") from error
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
+        raise InputError(f"{path}: cannot be read as an exported index ({why}).") from error
     made, kept = (about.get(name, b"").decode() for name in (b"neardup.recipe", b"neardup.keep"))
     if not made or kept not in KEPT or names != EXPORT.names:
         raise InputError(f"{path}: is no exported index. Documents are added with: neardup index add INDEX FILES")

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import OutputError, StoreError
-from neardup.index.rocks_folder import Counts, Folder, make, require, settings_of
+from neardup.index.rocks_folder import Counts, Folder, discard, make, require, settings_of
 from neardup.index.rocks_folder import exists as exists
 from neardup.index.store import MOST, Change, Holders, Row, Store
 
@@ -38,8 +38,12 @@ T = TypeVar("T")
 
 def create(path: Path, settings: dict[str, Any]) -> "RocksStore":
     """A new store, in a folder that does not exist or is empty."""
-    make(path, settings)
-    return RocksStore(path, read_only=False)
+    writer = make(path, settings)
+    try:
+        return RocksStore(path, read_only=False)
+    except OutputError:  # there was room to make it, and is none to open it
+        discard(path, writer)
+        raise
 
 
 def open(path: Path, *, read_only: bool) -> "RocksStore":

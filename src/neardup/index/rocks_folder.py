@@ -11,6 +11,7 @@ The mark in `acknowledged` is written after the log, and never synced: so it is 
 was cut or copied while it was being written, and that is how both are recognised.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -37,6 +38,7 @@ _LOG = 64 << 20
 _ATTEMPTS = 5
 _MOST_MOVES = 100
 _NO_ROOM = ("No space left", "File too large", "Disk quota exceeded")
+_LOCKED = ("Permission denied", "Read-only file system")
 
 
 def exists(path: Path) -> bool:
@@ -51,22 +53,44 @@ def require(path: Path) -> None:
     """Refuse a path at which there is no store, and say what is there instead."""
     if exists(path):
         return
+    _refuse_others(path)
+    raise StoreError(f"{path}: there is no index. Make one with: neardup index create {path}")
+
+
+def _refuse_others(path: Path) -> None:
+    """What is no index, and is no place for one either."""
     if (path / "CURRENT").exists():
         raise StoreError(f"{path}: {_SETTINGS} is missing, so nobody knows how this index was made.")
     if path.is_file():
         raise StoreError(f"{path}: is a file, and no index.")
     if (path / "run.json").exists():
         raise StoreError(f"{path}: is a run, and no index. Make one of it: neardup index create INDEX --run {path}")
-    raise StoreError(f"{path}: there is no index. Make one with: neardup index create {path}")
+    if path.exists() and not _is_empty(path):
+        raise StoreError(f"{path}: is a folder with other things in it, and is no index. Choose another name.")
 
 
-def make(path: Path, settings: dict[str, Any]) -> None:
-    """A new database, in a folder that does not exist or is empty."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise StoreError(f"{path}: is there already, and is no index. Choose another name.")
+def _is_empty(folder: Path) -> bool:
+    try:
+        return not any(folder.iterdir())
+    except NotADirectoryError:
+        return False
+    except PermissionError as error:
+        raise StoreError(f"{folder}: this user may not read the folder.") from error
+
+
+def require_parent(path: Path) -> None:
+    """Refuse a place in a folder that is not there: a mistyped path makes none."""
     if not path.parent.exists():
         missing = next(folder for folder in reversed(path.parents) if not folder.exists())
         raise OutputError(f"{path}: there is no folder {missing}. Make it first, or mend the path.")
+
+
+def make(path: Path, settings: dict[str, Any]) -> list[bytes]:
+    """A new database, in a folder that does not exist or is empty; its `last_writer`."""
+    if exists(path):
+        raise StoreError(f"{path}: there is an index already.")
+    _refuse_others(path)
+    require_parent(path)
     draft = path
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".draft", dir=path.parent))
@@ -75,13 +99,33 @@ def make(path: Path, settings: dict[str, Any]) -> None:
         Folder(draft, read_only=False, new=True).close()
         for written in (draft / _SETTINGS, draft):
             sync(written)
+        writer = last_writer(draft)
         draft.replace(path)
         sync(path.parent)
+        return writer
+    except OutputError as error:
+        raise OutputError(str(error).replace(str(draft), str(path))) from error
     except OSError as error:
         raise OutputError(f"{path}: cannot be created ({error.strerror}).") from error
     finally:
         if draft != path:
             shutil.rmtree(draft, ignore_errors=True)
+
+
+def last_writer(path: Path) -> list[bytes]:
+    """Who opened an index for writing last, and what came of it."""
+    return [(path / name).read_bytes() for name in ("writer.pid", "acknowledged")]
+
+
+def discard(path: Path, writer: list[bytes]) -> bool:
+    """Remove an index that is closed, unless another process writes to it, or wrote to it since `writer` did."""
+    with suppress(OSError), (path / "LOCK").open("r+b") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # RocksDB's own
+        if last_writer(path) == writer:
+            aside = path.rename(path.with_name(f".{path.name}.{os.getpid()}.draft"))  # at once, for others
+            shutil.rmtree(aside)
+            return True
+    return False
 
 
 def settings_of(path: Path) -> dict[str, Any]:
@@ -121,6 +165,7 @@ class Folder:
         self._own: tempfile.TemporaryDirectory[str] | None = None
         """What a follower of the writer writes down for itself."""
         mark = _marked(path)
+        _refuse_locked(path)
         self._db = self._opened(new)
         self.family: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
         self.handle: dict[str, Any] = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
@@ -209,11 +254,8 @@ class Folder:
                 f"{self.path}: process {self._writer()} is writing to this index, and one can at a time. Wait for it, "
                 "ask it meanwhile (`neardup index check` and `info`, read_only=True), or let a service have it."
             )
-        if "Permission denied" in told:
-            return StoreError(
-                f"{self.path}: this user may not write to the folder, and RocksDB does so at every opening, also for "
-                "reading. Ask for the right to, take a copy, or ask a service (`neardup serve`) that may."
-            )
+        if any(reason in told for reason in _LOCKED):
+            return _locked(self.path)
         if any(reason in told for reason in _NO_ROOM):
             return OutputError(f"{self.path}: there is no room on the disk, and an index needs some to open ({told}).")
         return StoreError(
@@ -316,6 +358,23 @@ class Folder:
     def _clean_up(self) -> None:
         if self._own is not None:
             self._own.cleanup()
+
+
+def _refuse_locked(path: Path) -> None:
+    """RocksDB's binding writes its own settings into the folder at every opening, for reading too."""
+    if path.is_dir() and not os.access(path, os.W_OK):
+        raise _locked(path)
+
+
+def _locked(path: Path) -> StoreError:
+    why, mend = "this user may not write into the folder", "Ask its owner for the right"
+    with suppress(OSError):
+        if os.statvfs(path).f_flag & os.ST_RDONLY:
+            why, mend = "the folder is on a read-only file system", "Mount it for writing"
+    return StoreError(
+        f"{path}: {why}, and RocksDB does so at every opening, also for reading. {mend}, work on a copy, or ask a "
+        "service (`neardup serve`) on a machine that may."
+    )
 
 
 def _marked(path: Path) -> int:

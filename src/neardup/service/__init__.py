@@ -9,6 +9,7 @@
     http        a request and its answer
     routes      every address, in one table
     endpoints   what is done for each of them
+    preparing   what is compiled before anybody waits for it
     batching    requests that arrive together are answered together
     streams     a document per line, as many as a client likes
     measuring   documents compared and sketched without the index

@@ -23,7 +23,8 @@ from neardup.service.metrics import Metrics
 from neardup.service.page import ADDRESS, page
 from neardup.service.pages import Asked, Page, Site, fields, trouble
 from neardup.service.pages.asking import FORM, HTML
-from neardup.service.problems import KINDS, Busy, Problem, plain, problem_of, validation_detail
+from neardup.service.preparing import Preparing, needed
+from neardup.service.problems import KINDS, RETRY, Busy, Problem, plain, problem_of, validation_detail
 from neardup.service.routes import DECODERS, PREFIX, Route, pages_at, routes_at
 from neardup.service.settings import Limits, Settings
 from neardup.service.shapes import Grouping, too_long
@@ -42,19 +43,32 @@ LONG = 256 << 10
 _OWN = frozenset({"healthz", "readyz", "metrics", "openapi", "docs"})
 """Answered without a place among the others, also while stopping."""
 
+_COMPILING = (
+    "What this is computed with is being compiled, once on this machine, and was not ready after {:g} seconds. Try "
+    "again in {} seconds."
+)
+
 
 class App:
     """An index, a collection or both behind HTTP. Call `stop` to end it, from the event loop, and `close` when nothing
     is in flight."""
 
     def __init__(
-        self, index: Index | None, settings: Settings, log: Log, *, collection: "Collection | None" = None
+        self,
+        index: Index | None,
+        settings: Settings,
+        log: Log,
+        *,
+        collection: "Collection | None" = None,
+        preparing: Preparing | None = None,
     ) -> None:
+        """preparing: what is compiled while this is asked already."""
         self.settings, self.log = settings, log
         self._site = Site(collection, index, settings.limits)
         self.metrics = Metrics()
         self.endpoints = Endpoints(index, settings, self.metrics)
         self.stopping = asyncio.Event()
+        self._preparing = preparing or Preparing({})
         self._access = Access(settings)
         self._room = Room(settings.limits.held)
         self._deadlines = Deadlines(settings.limits.seconds)
@@ -140,6 +154,8 @@ class App:
         sent = b""
         if route.method == "POST":
             sent = await call.body(self.settings.limits, self._room, route.takes)
+        if sent or call.query:
+            await self._compiled(call, route.needs)
         shown = await self.endpoints.at_leisure(
             lambda: route.show(
                 self._site, Asked(fields(call.query), fields(sent if route.takes == FORM else b""), rest, sent)
@@ -179,6 +195,8 @@ class App:
             if call.status:  # the client does not take the answer
                 call.abort()
                 raise Gone from None
+            if call.waits:
+                raise Problem("compiling", _COMPILING.format(limits.seconds, RETRY["compiling"])) from None
             if call.complete:
                 raise Problem("slow", f"It took more than {limits.seconds:g} seconds.") from None
             raise Problem("timeout", f"It had not come after {limits.seconds:g} seconds.") from None
@@ -210,7 +228,14 @@ class App:
             asked, call.documents, held = _read(route, body, self.settings.limits)
             del body
         call.decoded(held, self._room)
+        await self._compiled(call, needed(asked))
         return await does(asked, size)
+
+    async def _compiled(self, call: Call, step: str) -> None:
+        """Wait for what a request is computed with; here, and not in a thread that others could use."""
+        call.waits = True
+        await self._preparing.done(step)
+        call.waits = False
 
     async def _stream(self, call: Call, route: Route) -> None:
         limits = self.settings.limits
@@ -260,8 +285,8 @@ class App:
         if call.status:  # the answer has begun: the connection is closed, which tells that it is not whole
             raise error
         try:
-            if isinstance(route, Page) and route.gives == HTML:
-                shown = trouble(problem, route.path)
+            if route.gives == HTML if isinstance(route, Page) else route is None and call.for_people:
+                shown = trouble(problem, route.path if route else "")
                 sent = call.answer(shown.status, shown.content, shown.type, **problem.headers)
             else:
                 sent = call.refuse(problem)

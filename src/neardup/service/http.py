@@ -85,7 +85,14 @@ class Call:
         self.read_bytes = self.sent_bytes = self.documents = 0
         self.complete = b"transfer-encoding" not in self.headers and not self._announced()
         """Whether all of its body was read."""
+        self.waits = False
+        """Whether it waits for something to be compiled."""
         self._held = 0
+
+    @property
+    def for_people(self) -> bool:
+        """Whether a browser asks for a page to show."""
+        return self.method in ("GET", "HEAD") and b"text/html" in self.headers.get(b"accept", b"").lower()
 
     async def body(self, limits: Limits, room: Room, type_: str = JSON) -> bytes:
         """All of it, if it is of this type and not too long."""

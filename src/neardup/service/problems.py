@@ -47,6 +47,9 @@ KINDS: dict[str, Kind] = {
     "failed": Kind(500, "The service made an error", "Report it, with the request's id."),
     "missing-part": Kind(501, "A part is not installed", "The detail says what installs it."),
     "busy": Kind(503, "There is too much to do", "Try again after the seconds in Retry-After."),
+    "compiling": Kind(
+        503, "It is being compiled", "This is once on a machine. Try again after the seconds in Retry-After."
+    ),
     "stopping": Kind(503, "The service is stopping", "Try again when it is back; what was acknowledged is stored."),
     "store": Kind(503, "The index cannot be used", "The detail says what is wrong with it."),
     "slow": Kind(
@@ -55,7 +58,7 @@ KINDS: dict[str, Kind] = {
     "full": Kind(507, "The index cannot be written", "Make room on its disk."),
 }
 
-RETRY = {"busy": 1, "stopping": 5, "slow": 5, "store": 5}
+RETRY = {"busy": 1, "compiling": 10, "stopping": 5, "slow": 5, "store": 5}
 """Seconds to wait, by kind."""
 
 

@@ -92,11 +92,12 @@ ROUTES = (
         "The exact resemblance and containment of two documents that need not be in the index; with systems, also what "
         "each published system says of them.",
         "compare", shapes.Comparing, shapes.Comparison,
-        {"first": {"text": _ROSE}, "second": {"text": _ROSE.replace("gardener", "poet")}},
+        {"first": {"text": _ROSE}, "second": {"text": _ROSE.replace("gardener", "poet")}}, problems=("compiling",),
     ),
     Route(
         "POST", "/v1/sketch", "read", "Sketch documents", "What the index would keep of documents, by its own recipe.",
         "sketch", shapes.Sketching, shapes.SketchesOut, {"documents": [{"id": "a", "text": _ROSE}]},
+        problems=("compiling",),
     ),
     Route(
         "POST", "/v1/group", "read", "Group search results",
@@ -105,6 +106,7 @@ ROUTES = (
         "not looked at.",
         "group", shapes.Grouping, shapes.Groups,
         {"results": [{"id": "a", "text": _ROSE}, {"id": "b", "text": _ROSE.upper()}], "show": "fold"},
+        problems=("compiling",),
     ),
     Route(
         "POST", "/v1/stream/check", "read", "Check a stream", _ORDER, "check", shapes.QueryLine, shapes.VerdictOut,

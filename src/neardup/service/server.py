@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from neardup.searching import Collection
     from neardup.service.app import App
+    from neardup.service.preparing import Preparing
 
 BACKLOG = 512
 
@@ -87,16 +88,17 @@ def serve(
     collection: "Collection | None" = None,
     grace: float = 30.0,
     ready: Callable[[], None] = lambda: None,
+    preparing: "Preparing | None" = None,
 ) -> bool:
-    """Answer requests until SIGTERM or SIGINT. `ready` is called when it can be asked. False: threads still work, for
-    nobody; Python would wait for them at its end."""
+    """Answer requests until SIGTERM or SIGINT. `ready` is called when it can be asked. `preparing`: what requests wait
+    for. False: threads still work, for nobody; Python would wait for them at its end."""
     require()
     logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn.error").propagate = False
     # Threads that compute hold Python's lock for so long at the most while a request waits to be read.
     sys.setswitchinterval(0.001)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(index, collection, listening, settings, log, grace, ready))
+        return runner.run(_serve(index, collection, listening, settings, log, grace, ready, preparing))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -116,13 +118,14 @@ async def _serve(
     log: Log,
     grace: float,
     ready: Callable[[], None],
+    preparing: "Preparing | None",
 ) -> bool:
     import uvicorn
 
     from neardup.service.app import App
     from neardup.service.protocol import protocol
 
-    app = App(index, settings, log, collection=collection)
+    app = App(index, settings, log, collection=collection, preparing=preparing)
     config = uvicorn.Config(
         app,
         http=protocol(settings.limits, app.turned_away),

@@ -136,11 +136,13 @@ def export(path: str, out: Path, overwrite: bool, quiet: bool) -> None:
     """
     without_unneeded()
     from neardup.cli.show import Talk, many
+    from neardup.index.rocks_folder import require_parent
 
     if out.suffix not in ("", ".parquet"):
         raise UsageError(f"{out}: what is written is Parquet. Choose a name that ends in .parquet.")
     if out.exists() and not overwrite:
         raise UsageError(f"{out} is there already; choose another name, or give --overwrite.")
+    require_parent(out)
     with opened(path, read_only=True) as index:
         number = index.export(out)
     Talk(quiet=quiet).say(f"{many(number, 'document')} in {out}")

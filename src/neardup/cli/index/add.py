@@ -1,7 +1,7 @@
 """neardup index add PATH [FILES|-]…."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,6 +9,9 @@ from neardup.cli.index.inputs import Counted, document_options, documents, files
 from neardup.cli.index.place import index_path, opened, shown
 from neardup.cli.options import without_unneeded
 from neardup.errors import TakenId, UsageError
+
+if TYPE_CHECKING:
+    from neardup.index import Index
 
 
 @click.command(no_args_is_help=True)
@@ -51,39 +54,53 @@ def add(path: str, files: tuple[str, ...], **given: Any) -> None:
     named = places(files, talk) if files or not (given["run"] or given["exported"]) else ()
     with opened(path) as index, progress(named, talk):
         tally.starts(talk)
-        before = len(index)
-        if given["run"]:
-            index.add_run(given["run"])
-        if given["exported"]:
-            index.add_export(given["exported"])
-        replaced = wordless = 0
+        come, added = _moved(index, given["run"], given["exported"])
+        wordless = 0
         for batch in documents(named, given, counted, talk) if named else ():
             arrived = index.arrive(batch)
             tally.counts["documents"] += len(arrived)
             wordless += len(arrived) - int(arrived.rows.compared.sum())
             if given["update"]:
-                replaced += sum(index.update_many(arrived))
+                there = index.update_many(arrived)
+                added += len({id for id, known in zip(arrived.rows.ids, there, strict=True) if not known})
                 continue
             try:
-                index.add_many(arrived)
+                added += sum(index.add_many(arrived))
             except TakenId as error:
-                number = len(index) - before
                 raise TakenId(
                     error.what,
                     "Replace such documents with --update, or give it another id. Of this input "
-                    f"{many(number, 'document')} {'is' if number == 1 else 'are'} stored; the same command goes on.",
+                    f"{many(added, 'document')} {'is' if added == 1 else 'are'} stored; the same command goes on.",
                 ) from error
         counted.settle()
         now = len(index)
-    parts = [f"{many(now - before, 'document')} added"]
-    if named:
-        parts.append(f"{replaced:,} replaced" if given["update"] else _there(tally.counts["documents"] - now + before))
+    others = come + tally.counts["documents"] - added
+    parts = [f"{many(added, 'document')} added", f"{others:,} replaced" if given["update"] else _there(others)]
     if counted.skipped:
         parts.append(f"{counted.skipped:,} that cannot be read, left out")
     told = [", ".join(parts), f"{shown(path)} has {many(now, 'document')}"]
     if wordless:
         told.insert(1, _without_words(wordless))
     talk.say("; ".join(told) + (f" · {tally.rate}" if named else ""))
+    counted.refuse_nothing(tally.counts["documents"])
+
+
+def _moved(index: "Index", run: Path | None, exported: Path | None) -> tuple[int, int]:
+    """Documents of a run and of an export that were offered, and those of them that were not there yet."""
+    from pyarrow.parquet import read_metadata
+
+    from neardup.index.moving import run_numbers
+    from neardup.result import Result
+
+    come = added = 0
+    if run is not None:
+        result = Result.open(run)
+        added += index.add_run(result)
+        come += len(run_numbers(result))
+    if exported is not None:
+        added += index.add_export(exported)
+        come += read_metadata(exported).num_rows
+    return come, added
 
 
 def _there(number: int) -> str:

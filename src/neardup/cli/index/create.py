@@ -67,6 +67,11 @@ def create(path: str, **given: Any) -> None:
                 take_back(path, index)
                 raise
     talk.say(f"{shown(path)}: {many(added, 'document')}. {_about(recipe, given['keep'])}")
+    if given["keep"] != "sketch" and recipe.verify.method != "exact":
+        talk.say(
+            f"--keep {given['keep']}: texts are kept, and verdicts do not use them: this recipe does not measure "
+            "exactly. Recipes default and web do, and others with --verify exact."
+        )
 
 
 def _recipe(given: dict[str, Any], of_run: "Recipe | None") -> "Recipe":

@@ -12,7 +12,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from neardup.atomic import write_error
 from neardup.cli.index.inputs import (
     Counted,
     files_argument,
@@ -22,15 +21,16 @@ from neardup.cli.index.inputs import (
     places,
     refuse_export,
 )
-from neardup.cli.index.pipe import Interruptible, Output, quiet_when_nobody_listens
+from neardup.cli.index.pipe import Interruptible, Output, ends_in_half_a_line, quiet_when_nobody_listens
 from neardup.cli.index.place import index_path, is_there, opened, refuse_files, shown, take_back
 from neardup.cli.options import without_unneeded
-from neardup.errors import UsageError
+from neardup.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from neardup.cli.index.lines import Line
     from neardup.cli.show import Talk
     from neardup.index import Document, Verdict
+    from neardup.sources import InputFile
 
     Deliver = Callable[[list[Verdict]], None]
     Judge = Callable[[list[Document], Deliver], list[Verdict]]
@@ -56,11 +56,12 @@ def filter_(path: str, files: tuple[str, ...], **given: Any) -> None:
     more. Where there is no index one is made, by recipe `stream`.
 
     A line is written before it is remembered. So a kill, a full disk or a closed pipe loses none: run it again, and
-    what was not remembered is passed on, some lines of the last batch maybe a second time (at least once).
+    what was not remembered is passed on, some lines of the last batch maybe a second time (at least once). Append to a
+    file with >>: a second run does not pass on again what the first one did, and > would empty the file before it.
 
     \b
     crawler | neardup index filter seen.ndx >> corpus.jsonl
-    neardup index filter seen.ndx today.jsonl.gz --rejected copies.jsonl > new.jsonl
+    neardup index filter seen.ndx today.jsonl.gz --rejected copies.jsonl >> new.jsonl
     """
     without_unneeded()
     from neardup.cli.index.tally import Tally
@@ -72,9 +73,10 @@ def filter_(path: str, files: tuple[str, ...], **given: Any) -> None:
     refuse_files(path)
     with quiet_when_nobody_listens(), ExitStack() as until_done:
         signals = until_done.enter_context(Interruptible())
-        judge = _dry(path, until_done) if given["dry_run"] else _wet(path, until_done, talk)
+        output = Output()
+        judge = _dry(path, until_done) if given["dry_run"] else _wet(path, until_done, talk, output)
         rejected = until_done.enter_context(_Rejected(given["rejected"], as_json=given["format_"] != "lines"))
-        passing = _Passing(Output(), rejected, untouched=given["on_error"] == "pass")
+        passing = _Passing(output, rejected, untouched=given["on_error"] == "pass")
         tally.starts(talk)
         try:
             for batch in _lines(named, given, counted, talk, signals):
@@ -95,6 +97,7 @@ def filter_(path: str, files: tuple[str, ...], **given: Any) -> None:
         raise SystemExit(128 + signal.SIGTERM)
     if signals.received:
         raise click.Abort
+    counted.refuse_nothing(tally.counts["documents"])
 
 
 def _lines(
@@ -113,17 +116,24 @@ def _lines(
         refuse_export(file)
         if file.format not in ("jsonl", "lines"):
             raise UsageError(
-                f"{file.name}: lines are passed on as they are, and {file.format} has none. Give JSONL; or ask with "
+                f"{_place(file)}: lines are passed on as they are, and {file.format} has none. Give JSONL; or ask with "
                 "neardup index check, or remove what is stored from a collection with neardup dedup --against."
             )
     for file in files:
         yield from file_lines(file, how, counted.problems, talk.say)
 
 
-def _wet(path: str, until_done: ExitStack, talk: "Talk") -> "Judge":
+def _place(file: "InputFile") -> str:
+    """Of files that are a document each, the first: together they have a name that nobody gave."""
+    return os.path.join(file.path, file.members[0]) if file.members else file.path
+
+
+def _wet(path: str, until_done: ExitStack, talk: "Talk", output: Output) -> "Judge":
     """Judge and remember."""
     index = until_done.enter_context(opened(path, create=True))
     if not index.made:
+        if output.begins_anew and len(index):
+            talk.say(_begun_anew(shown(path), len(index)))
         return index.check_and_add_many
     talk.say(f"{shown(path)}: there was no index; one is made, by recipe stream. Another recipe: neardup index create.")
 
@@ -133,6 +143,15 @@ def _wet(path: str, until_done: ExitStack, talk: "Talk") -> "Judge":
 
     until_done.push(not_in_vain)
     return index.check_and_add_many
+
+
+def _begun_anew(path: str, number: int) -> str:
+    from neardup.cli.show import many
+
+    return (
+        f"{path}: knows {many(number, 'document')} already, and standard output is an empty file: what was passed on "
+        "before is not in it. To go on after an interruption, append with >> and not with >."
+    )
 
 
 def _dry(path: str, until_done: ExitStack) -> "Judge":
@@ -162,13 +181,15 @@ class _Rejected:
         """as_json: a line is an object, and not a text."""
         self._path, self._as_json = path, as_json
         self._file: IO[bytes] | None = None
+        self._begun = False
 
     def __enter__(self) -> "_Rejected":
         if self._path is not None:
             try:
                 self._file = self._path.open("ab", buffering=0)
+                self._begun = ends_in_half_a_line(self._file.fileno())
             except OSError as error:
-                raise write_error(self._path, error) from error
+                raise _unwritten(self._path, error) from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -180,11 +201,17 @@ class _Rejected:
         if self._file is None or self._path is None or not rejected:
             return
         try:
-            rest = memoryview(b"".join(_told(line, verdict, as_json=self._as_json) for line, verdict in rejected))
+            told = b"".join(_told(line, verdict, as_json=self._as_json) for line, verdict in rejected)
+            rest = memoryview(b"\n" + told if self._begun else told)
+            self._begun = False
             while rest:
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
-            raise write_error(self._path, error) from error
+            raise _unwritten(self._path, error) from error
+
+
+def _unwritten(path: Path, error: OSError) -> OutputError:
+    return OutputError(f"--rejected {path}: cannot be written ({error.strerror}). Mend that, and run it again.")
 
 
 def _told(line: "Line", verdict: "Verdict", *, as_json: bool) -> bytes:

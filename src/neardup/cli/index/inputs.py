@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from neardup.cli.show import Talk
     from neardup.index import Document
     from neardup.sources import Documents, InputFile, Problems, Split
+    from neardup.sources.base import Problem
 
 Waiting = Callable[[], AbstractContextManager[None]]
+
+_WITHOUT_FIELD = ("no text field", "no id")
+"""Kinds of problems."""
 
 files_argument = click.argument("files", nargs=-1, metavar="[FILES|-]...")
 
@@ -79,19 +83,35 @@ class Counted:
     """What could not be read: reported at once, or counted."""
 
     problems: "Problems"
+    field_named: bool = False
     skipped: int = 0
+    lacking: int = 0
+    """Those that lack a field which they are asked for, and the first of them."""
+    first: "Problem | None" = None
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> "Counted":
         """By --on-error."""
         from neardup.sources import Problems
 
-        return cls(Problems("stop" if given["on_error"] == "stop" else "skip", given["max_document_bytes"]))
+        named = bool(given["text_field"] or given.get("id_field"))
+        return cls(Problems("stop" if given["on_error"] == "stop" else "skip", given["max_document_bytes"]), named)
 
     def settle(self) -> None:
         """A stream has no end, and a list of its problems must have one."""
         self.skipped += len(self.problems.found)
+        lacking = [problem for problem in self.problems.found if problem.kind in _WITHOUT_FIELD]
+        self.lacking += len(lacking)
+        if self.first is None and lacking:
+            self.first = lacking[0]
         self.problems.found.clear()
+
+    def refuse_nothing(self, documents: int) -> None:
+        """Where no document was read for want of a field that was named, or that all lack: the choice is wrong then,
+        and not the documents."""
+        if not documents and self.lacking and (self.field_named or self.lacking == self.skipped):
+            lines = "the one line that came could not" if self.skipped == 1 else f"none of {self.skipped:,} lines could"
+            raise InputError(f"{lines} be read. {self.first}. Choose fields with --text-field and --id-field.")
 
 
 def line_reading(given: dict[str, Any]) -> "LineReading":
@@ -220,7 +240,7 @@ def _with_fields(file: "InputFile", given: dict[str, Any], talk: "Talk") -> "Inp
     refuse_export(file)
     fields, sentences = choose(file, text=given["text_field"], id=given["id_field"], url=given["url_field"])
     for sentence in sentences:
-        talk.say(by_content(sentence))
+        talk.say(by_content(sentence, fields))
     return file.with_fields(fields if given["html"] is None else replace(fields, html=given["html"]))
 
 

@@ -289,15 +289,18 @@ def _fields(file: InputFile, first: dict[str, Any], how: LineReading, say: Say) 
     sample = replace(from_object([kinds]), name=file.name)
     fields, sentences = choose(sample, text=how.text_field, id=how.id_field, url=how.url_field)
     for sentence in sentences:
-        say(by_content(sentence))
+        say(by_content(sentence, fields))
     if how.html is None and not fields.html and looks_like_html(first.get(fields.text or "text")):
         say(LOOKS_LIKE_HTML.format(file.name))
     return fields if how.html is None else replace(fields, html=how.html)
 
 
-def by_content(sentence: str) -> str:
+def by_content(sentence: str, fields: Fields) -> str:
     """What is said of documents without an id: here a number would be another document's in the next run."""
-    return sentence.replace("ids by row, as there is no id column", "no ids, so a text's SHA-256 is its id")
+    told = "no ids, so a text's SHA-256 is its id"
+    if fields.url is not None:
+        told += f", or its address with --id-field {fields.url}"
+    return sentence.replace("ids by row, as there is no id column", told)
 
 
 LOOKS_LIKE_HTML = (

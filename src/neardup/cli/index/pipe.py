@@ -1,5 +1,6 @@
 """One end of a pipe: bytes that are gone when they are written, and signals that wait for the end of a batch."""
 
+import fcntl
 import os
 import signal
 import stat
@@ -24,12 +25,18 @@ class Output:
         self._begun: bool | None = None
         """Whether the last line has no end; None: nobody has looked."""
 
+    @property
+    def begins_anew(self) -> bool:
+        """Whether it is an empty file that is not appended to: a shell's `>` emptied it."""
+        appending = fcntl.fcntl(self._descriptor, fcntl.F_GETFL) & os.O_APPEND
+        return self._is_file and not appending and os.fstat(self._descriptor).st_size == 0
+
     def write(self, data: bytes) -> None:
         """All of it, or an error."""
         if not data:
             return
         if self._begun is None:
-            self._begun = self._is_file and _ends_in_a_line(self._descriptor)
+            self._begun = ends_in_half_a_line(self._descriptor)
         if self._begun:
             data = b"\n" + data  # nothing may be glued to half a line, which a kill left, or which came without an end
         self._begun = not data.endswith(b"\n")
@@ -47,12 +54,15 @@ class Output:
             ) from error
 
 
-def _ends_in_a_line(descriptor: int) -> bool:
+def ends_in_half_a_line(descriptor: int) -> bool:
+    """Whether a file ends in a line without an end."""
     with suppress(OSError):
-        size = os.fstat(descriptor).st_size
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode) or not about.st_size:
+            return False
         again = os.open(f"/dev/fd/{descriptor}", os.O_RDONLY)  # a shell opens it for writing alone
         try:
-            return size > 0 and os.pread(again, 1, size - 1) != b"\n"
+            return os.pread(again, 1, about.st_size - 1) != b"\n"
         finally:
             os.close(again)
     return False

@@ -77,7 +77,7 @@ def read(response: Any, *, format: str | None = None, fields: Fields = _USUAL) -
         )
     raise InputError(
         f"no known response format: {_shape(response)}. Give a list of results, or a whole response of one of "
-        f"{', '.join(FORMATS)}; format= says which."
+        f"{', '.join(FORMATS)}; name the format where its shape does not tell."
     )
 
 

@@ -2,6 +2,10 @@
 
     {"hits": [{"id": 1, …, "_formatted": {…}}, …], "estimatedTotalHits": 12, "processingTimeMs": 1, "query": "…"}
 
+Every version writes `processingTimeMs`, but a program in between may leave it out. Then the number of hits tells: it is
+called `estimatedTotalHits`, or `totalHits` beside `totalPages` where pages were asked for. `query`, and `nbHits` of old
+versions, tell nothing: they stand beside Algolia's hits too, which are others (and took `processingTimeMS`).
+
 `_formatted` has the same fields cropped and highlighted: its text is the snippet, where a hit has no text itself. The
 primary key is not in the response; it is the field with one of the usual names, else the only one whose name ends in
 "id", which is how Meilisearch guesses it too. A multi-search of several indexes is refused, unless it is federated.
@@ -14,12 +18,17 @@ from neardup.refine.formats.highlights import unmarked
 from neardup.refine.formats.page import Counts, Fields, Page, with_counts
 from neardup.refine.formats.records import NAMES, listed, results
 
+_BESIDE = ({"processingTimeMs"}, {"estimatedTotalHits"}, {"totalHits", "totalPages"})
+"""Names beside the hits, of which any row tells."""
+
 
 def recognises(response: Any) -> bool:
-    """A list of hits and the time they took, or several such responses."""
+    """A list of hits and what stands beside it, or several such responses."""
     if not isinstance(response, dict):
         return False
-    return (isinstance(response.get("hits"), list) and "processingTimeMs" in response) or _several(response)
+    return _several(response) or (
+        isinstance(response.get("hits"), list) and any(names <= response.keys() for names in _BESIDE)
+    )
 
 
 def _several(response: dict[str, Any]) -> bool:

@@ -21,7 +21,6 @@ thread, and a Problem that it raises is shown as a page too. To add one: a modul
 """
 
 from collections.abc import Callable
-from threading import Thread, Timer
 
 from neardup.service.pages import (
     collection,
@@ -35,13 +34,14 @@ from neardup.service.pages import (
 )
 from neardup.service.pages.asking import Asked, Page, Shown, Site, fields
 from neardup.service.pages.layout import trouble
+from neardup.service.preparing import SYSTEMS
 
 PAGES = (
     Page("GET", "/", home.show),
     Page("GET", "/search", search.show),
     Page("GET", "/document", reading.show),
-    Page("GET", "/compare", compare.show),
-    Page("POST", "/compare", compare.answer),
+    Page("GET", "/compare", compare.show, needs=SYSTEMS),
+    Page("POST", "/compare", compare.answer, needs=SYSTEMS),
     Page("GET", "/tune", tune.show),
     Page("GET", "/collection", collection.show),
     Page("GET", "/collection/cluster", collection.show_cluster),
@@ -51,30 +51,12 @@ PAGES = (
     *collection_audit.ASKED,
 )
 
-__all__ = ["PAGES", "Asked", "Page", "Shown", "Site", "fields", "prepare", "prepare_further", "trouble"]
-
-_LONG = 4.0
-"""Seconds after which somebody who waits is told why."""
+__all__ = ["PAGES", "Asked", "Page", "Shown", "Site", "fields", "prepare", "trouble"]
 
 
 def prepare(say: Callable[[str], None]) -> None:
     """Compile or load what search computes with, before anybody waits for it."""
-    _told(say, "The first start on a machine compiles, for half a minute.", search.prepare)
+    from neardup.kernels import when_compiling
 
-
-def prepare_further(say: Callable[[str], None]) -> Thread:
-    """A thread, to be started, that compiles or loads what compare computes with: half of all, and not needed for the
-    first page."""
-    wait = "Compare is being compiled, once on this machine; for a minute its answers are late."
-    return Thread(target=_told, args=(say, wait, compare.prepare), name="neardup-prepare", daemon=True)
-
-
-def _told(say: Callable[[str], None], wait: str, work: Callable[[], None]) -> None:
-    """Do something, and say what it is where it takes long."""
-    timer = Timer(_LONG, say, [wait])
-    timer.daemon = True
-    timer.start()
-    try:
-        work()
-    finally:
-        timer.cancel()
+    when_compiling(lambda: say("Compiling, once on this machine: up to half a minute."))
+    search.prepare()

@@ -82,6 +82,8 @@ class Page(NamedTuple):
     """The type of what is sent to it."""
     gives: str = HTML
     """The type of what it answers; problems are told in the same way."""
+    needs: str = ""
+    """The step of preparing that it takes, where anything is asked of it."""
 
 
 def fields(encoded: bytes) -> dict[str, str]:
