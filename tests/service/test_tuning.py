@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import neardup
-from neardup.cli.tune import command as tune_command
+from neardup.cli.app import cli
 from neardup.errors import RecipeError
 from neardup.recipe import Recipe
 from neardup.recipes import published
@@ -47,7 +47,7 @@ def number(text: str) -> float:
 
 
 def command(*options: str) -> dict:
-    ended = CliRunner().invoke(tune_command, [*options, "--json"])
+    ended = CliRunner().invoke(cli, ["tune", *options, "--json"])
     assert ended.exit_code == 0, ended.output
     return json.loads(ended.stdout)
 
