@@ -217,10 +217,15 @@ def test_by_mouse_or_touch_at_both_widths(any_page, run, tmp_path):
 class Held:
     """Answers to some requests that come when the test says so."""
 
-    def __init__(self, page, path: str) -> None:
-        self._page, self._open = page, False
+    def __init__(self, page, path: str, *, holding: bool = True) -> None:
+        """holding: at once. A browser needs a moment until it shows us its requests: who asks soon begins without."""
+        self._page, self._open = page, not holding
         self._routes: list = []
         page.route(re.compile(path), lambda route: route.continue_() if self._open else self._routes.append(route))
+
+    def hold(self) -> None:
+        """From now on."""
+        self._open = False
 
     def wait(self) -> None:
         """Until somebody asks."""
@@ -283,9 +288,10 @@ def test_what_is_typed_behind_a_label_that_moves_on_counts_for_nothing(desktop, 
     page = desktop.page
     with served(session) as url:
         open_page(desktop, url)
+        held = Held(page, r"/api/labels$", holding=False)
         page.keyboard.press("c")
         wait_for(desktop, "1 of")
-        held = Held(page, r"/api/labels$")
+        held.hold()
         page.keyboard.press("1")
         held.wait()
         for key in ("i", "2", "u"):  # meant for the pair that comes, or for nothing
