@@ -80,7 +80,8 @@ def command(file: str, show: Any, format_: str | None, quiet: bool, **given: Any
     names = {given[name] for name in ("text_field", "html_field", "signature_field", "id_field")} - {None}
     results, lines = _parsed(*_read(file), format_, names)
     fields = Fields(given["text_field"], given["html_field"], given["signature_field"], given["id_field"])
-    number = len(read(results, format=format_, fields=fields).results)
+    page = read(results, format=format_, fields=fields)
+    number = len(page.results)
     if number > MOST:
         raise UsageError(
             f"{file}: has {number:,} results, and a list of more than {MOST:,} is a collection. Remove its "
@@ -88,7 +89,8 @@ def command(file: str, show: Any, format_: str | None, quiet: bool, **given: Any
         )
     apart = PageExtractor(PAGES, workers=1)  # pages come from anywhere, and one may kill the parser
     when_compiling(lambda: talk.say("Compiling, once on this machine: up to half a minute."))
-    grouped = group(results, format=format_, **given, extract=apart)
+    how = {name: given[name] for name in ("threshold", "query", "contained")}
+    grouped = group(page, **how, extract=apart)
     shown = grouped.shown(show)
     with quiet_when_nobody_listens():
         written = b"".join(dumps(record) + b"\n" for record in shown) if lines else dumps(shown) + b"\n"

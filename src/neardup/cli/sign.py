@@ -1,7 +1,6 @@
 """neardup sign [FILES|-]…."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -94,12 +93,13 @@ class _Signing:
 
     def __init__(self, field: str, *, untouched: bool) -> None:
         """untouched: lines without a document are passed on."""
+        from neardup.gather import cores
         from neardup.refine.signature import PAGES
         from neardup.text.workers import PageExtractor
 
         self._field, self._untouched = field, untouched
         self._name = json.dumps(field, ensure_ascii=False).encode("utf-8", "replace")
-        self._cores = os.cpu_count() or 1
+        self._cores = cores()
         self._pool = ThreadPoolExecutor(self._cores)
         self._extract = PageExtractor(PAGES, workers=self._cores)
         self.unread = 0
@@ -116,7 +116,9 @@ class _Signing:
         documents = [line.document for line in batch if line.document is not None]
         step = -(-len(documents) // self._cores) or 1
         parts = [documents[at : at + step] for at in range(0, len(documents), step)]
-        signatures = (one.encode() for part in self._pool.map(self._signed, parts) for one in part)
+        signed = list(self._pool.map(self._signed, parts))
+        self.unread += sum(unread for _, unread in signed)
+        signatures = (one.encode() for part, _ in signed for one in part)
         made: list[bytes] = []
         for line in batch:
             if line.document is not None:
@@ -125,16 +127,16 @@ class _Signing:
                 made.append(line.raw + line.end)
         return b"".join(made)
 
-    def _signed(self, documents: list["Document"]) -> list[str]:
+    def _signed(self, documents: list["Document"]) -> tuple[list[str], int]:
+        """Their signatures, and how many are pages that the parser gives up."""
         from neardup.refine.signature import read_pages, sign_many
 
         contents: list[Any] = [document.text or "" for document in documents]
         pages = [at for at, document in enumerate(documents) if document.html is not None]
         read = read_pages([documents[at].html or "" for at in pages], self._extract) if pages else []
         for at, text in zip(pages, read, strict=True):
-            self.unread += text is None
             contents[at] = text or ""
-        return sign_many(contents)
+        return sign_many(contents), read.count(None)
 
     def _with(self, line: bytes, signature: bytes) -> bytes:
         """The object of a line with its signature. All else stays byte for byte, unless there is one already: then the

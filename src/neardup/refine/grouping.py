@@ -21,7 +21,7 @@ from neardup.kernels import results as kernel
 from neardup.model import RELATIONS
 from neardup.refine import formats
 from neardup.refine.answers import Basis, Group, Grouped, Member
-from neardup.refine.formats import Fields, Result
+from neardup.refine.formats import Fields, Page, Result
 from neardup.refine.fragments import has_words, passages
 from neardup.refine.signature import (
     HASHES,
@@ -57,7 +57,8 @@ def group(
 ) -> Grouped:
     """Group the near-duplicates of a ranked list under the best-ranked one.
 
-    results     a list of dicts, the best first, or a whole response of a known engine. What is compared is a stored
+    results     a list of dicts, the best first, or a whole response of a known engine; or a Page of them that
+                `formats.read` made, and then format and fields are not looked at. What is compared is a stored
                 signature (field `neardup_signature`, made by `sign`), else the text, else the HTML, else the snippet,
                 else the title; a result without any of them stands alone
     threshold   the share of passages from which on two results are near-duplicates. 0: all that can be compared are in
@@ -73,7 +74,8 @@ def group(
     """
     if not 0.0 <= threshold <= 1.0:
         raise UsageError(f"threshold = {threshold}: a share of the passages, from 0 to 1; 0.7 is usual.")
-    page = formats.read(results, format=format, fields=Fields(text_field, html_field, signature_field, id_field))
+    names = Fields(text_field, html_field, signature_field, id_field)
+    page = results if isinstance(results, Page) else formats.read(results, format=format, fields=names)
     rows, bases, by_passages = _signed(page.results, query, extract)
     signed = Signed.of(rows)
     for place in np.flatnonzero(signed.elements == 0).tolist():

@@ -6,7 +6,6 @@ computes for itself (comparing, sketching, grouping) runs in few beside, so that
 """
 
 import asyncio
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
@@ -17,6 +16,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from neardup.errors import UsageError
+from neardup.gather import cores
 from neardup.index import Index
 from neardup.index.answers import Document, Verdict
 from neardup.recipe import Recipe
@@ -62,14 +62,14 @@ class Endpoints:
 
     def __init__(self, index: Index | None, settings: Settings, metrics: Metrics) -> None:
         self._index, self.settings, self.metrics = index, settings, metrics
-        cores = os.cpu_count() or 1
-        self.threads = ThreadPoolExecutor(cores + 2, "neardup-index")
+        threads = cores()
+        self.threads = ThreadPoolExecutor(threads + 2, "neardup-index")
         self.reading = ThreadPoolExecutor(1, "neardup-reading")
         """For bodies that take long to decode."""
         self.streaming = ThreadPoolExecutor(min(settings.limits.streams, MOST_STREAMING), "neardup-streams")
         self._pages = ThreadPoolExecutor(PAGES, "neardup-pages")
-        self._beside = ThreadPoolExecutor(cores, "neardup-beside")
-        self._turn = asyncio.Semaphore(cores)
+        self._beside = ThreadPoolExecutor(threads, "neardup-beside")
+        self._turn = asyncio.Semaphore(threads)
         self._check: _Both[Verdict] = _Both(self._checked, self.threads, self._pages)
         self._check_and_add: _Both[Verdict] = _Both(self._checked_and_added, self.threads, self._pages)
         self._add: _Both[bool] = _Both(self._added, self.threads, self._pages)

@@ -23,19 +23,15 @@ def group(asked: shapes.Grouping, limits: Limits) -> shapes.Groups:
     """The groups of a ranked list, and the list as it is to be shown."""
     given = asked.response if asked.results is None else asked.results
     names = (asked.text_field, asked.html_field, asked.signature_field, asked.id_field)
-    number = len(read(given, format=asked.format, fields=Fields(*names)).results)
+    page = read(given, format=asked.format, fields=Fields(*names))
+    number = len(page.results)
     if number > limits.documents:
         raise Problem("too-large", f"The response has {number:,} results; {limits.documents:,} are allowed.")
     grouped = group_results(
-        given,
+        page,
         threshold=asked.threshold,
         query=asked.query,
         contained=asked.contained,
-        format=asked.format,
-        text_field=asked.text_field,
-        html_field=asked.html_field,
-        signature_field=asked.signature_field,
-        id_field=asked.id_field,
         extract=_in_time(limits.seconds),
     )
     shown = UNSET if asked.show is None else grouped.shown(asked.show)
