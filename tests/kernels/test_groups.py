@@ -81,8 +81,15 @@ def collections(draw):
 
 
 @settings(max_examples=300)
-@given(collections(), st.sampled_from(["star", "components"]), st.integers(0, 3))
-def test_clusters_are_those_of_measuring_every_candidate_pair(collection, method, least):
+@given(
+    collections(),
+    st.sampled_from(["star", "components"]),
+    st.integers(0, 3),
+    st.sampled_from([1, 2, 1000]),
+    st.booleans(),
+)
+def test_clusters_are_those_of_measuring_every_candidate_pair(collection, method, least, crowd, hurried):
+    """hurried: a round asks for few pairs, so that there are many rounds."""
     keys, similarity, samples = collection
     k = len(keys)
     buckets = bucketed(keys)
@@ -101,19 +108,24 @@ def test_clusters_are_those_of_measuring_every_candidate_pair(collection, method
         return np.array([similarity[max(members[i], members[j]), min(members[i], members[j])] for i, j in pairs])
 
     nothing = np.empty((0, 2), np.int32), np.empty(0)
-    formed = form(buckets, signatures(samples[members]), rule(least, 4), ClusterSettings(method), measure, nothing)
+    clusters = ClusterSettings(method, crowd=crowd if method == "star" else 1000)
+    with pytest.MonkeyPatch.context() as patch:
+        if hurried:
+            patch.setattr("neardup.clusters.form._FEW", 1)
+        formed = form(buckets, signatures(samples[members]), rule(least, 4), clusters, measure, nothing)
     m = len(members)
     assert len(asked) == len(set(asked)) == formed.measured
-    if method == "star":
-        kept = naive.star(m, similar)
-        assert [formed.centre[i] == i for i in range(m)] == kept
-        for i in range(m):
-            if not kept[i]:
-                centre = int(formed.centre[i])
-                assert kept[centre]
-                assert similar(i, centre)
-    else:
+    if method == "components":
         assert formed.centre.tolist() == naive.components(m, similar)
+        return
+
+    def agreed(i: int, j: int) -> int:
+        return int((samples[members[i]] == samples[members[j]]).sum())
+
+    def shared(i: int) -> list[tuple[int, int]]:
+        return [(g, int(keys[g, members[i]])) for g in range(k)]
+
+    assert formed.centre.tolist() == naive.star(m, shared, agreed, least, similar, crowd, kernel.MEASURED)
 
 
 def test_a_thousand_copies_cost_a_thousand_comparisons():

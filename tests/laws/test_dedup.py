@@ -64,7 +64,7 @@ def test_star_is_the_greedy_answer_and_finds_what_it_promises(rows, exact):
     """With a recall of practically one the candidates are all pairs, so the answer is brute force's."""
     result = neardup.dedup(table(rows), threshold=THRESHOLD, recall=0.999999, permutations=1000)
     ids = [r["id"] for r in rows]
-    kept = naive_groups.star(len(ids), lambda i, j: exact[ids[i], ids[j]] >= THRESHOLD)
+    kept = naive_groups.kept(len(ids), lambda i, j: exact[ids[i], ids[j]] >= THRESHOLD)
     assert result.kept["id"].to_pylist() == [i for i, k in zip(ids, kept, strict=True) if k]
 
 

@@ -268,7 +268,7 @@ def test_a_star_is_the_greedy_answer(name, kind):
     """So every removed document is similar to a kept one, and no two kept ones that share a key are similar."""
     result = run_dedup(name, kind, cluster="star")
     system, pairs = twin(name, kind), expected(name, kind)
-    kept = naive_groups.star(system.size, similar_or_identical(name, kind))
+    kept = naive_groups.kept(system.size, similar_or_identical(name, kind))
     assert [int(i) for i in result.kept["id"].to_pylist()] == [i for i, stays in enumerate(kept) if stays]
     for row in result.removed.to_pylist():
         i, j = int(row["id"]), int(row["kept_id"])

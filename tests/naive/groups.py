@@ -1,17 +1,37 @@
 """Clustering from its definition: all candidate pairs, all of them measured."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 
-def star(n: int, similar: Callable[[int, int], bool]) -> list[bool]:
+def kept(n: int, similar: Callable[[int, int], bool]) -> list[bool]:
     """Kept or not, documents in order of priority: one that is similar to a kept one is removed."""
-    kept: list[int] = []
+    return [i == centre for i, centre in enumerate(star(n, lambda i: [0], lambda i, j: 0.0, 0.0, similar))]
+
+
+def star(
+    n: int,
+    buckets: Callable[[int], Iterable[object]],
+    score: Callable[[int, int], float],
+    least: float,
+    similar: Callable[[int, int], bool],
+    crowd: int = 10**9,
+    best: int = 10**9,
+) -> list[int]:
+    """The kept document that each one is removed for, or itself; documents in order of priority.
+
+    One is compared with the kept ones in its buckets, of each bucket with the latest `crowd`. Of those that score
+    `least` or more the `best` count, by score and then by priority, and the first that is similar is the kept one.
+    """
+    standing: dict[object, list[int]] = {}
     answer = []
     for i in range(n):
-        stays = not any(similar(i, j) for j in kept)
-        answer.append(stays)
-        if stays:
-            kept.append(i)
+        candidates = {j for bucket in buckets(i) for j in standing.get(bucket, [])[-crowd:]}
+        ordered = sorted((j for j in candidates if score(i, j) >= least), key=lambda j: (-score(i, j), j))
+        centre = next((j for j in ordered[:best] if similar(i, j)), i)
+        answer.append(centre)
+        if centre == i:
+            for bucket in buckets(i):
+                standing.setdefault(bucket, []).append(i)
     return answer
 
 

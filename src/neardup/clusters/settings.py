@@ -16,7 +16,7 @@ class ClusterSettings:
     method: ClusterMethod = "star"
     keep: str = "first"
     crowd: int = 1024
-    """A document that shares features with more kept ones is compared with so many of them."""
+    """Of the kept documents under one key, so many are compared with a document: the latest."""
 
     def __post_init__(self) -> None:
         if self.method not in ("star", "components"):

@@ -325,12 +325,12 @@ def _append(pairs: Any, n: int, i: int, j: int) -> Any:
 
 @njit(nogil=True, cache=True)
 def _remember_best(j: int, agreed: float, n: int, chosen: Any, agreements: Any) -> Any:
-    """Put a candidate among the best so far, the most agreeing first; how many there are now."""
+    """Put a candidate among the best so far, by score and then by number; how many there are now."""
     room = chosen.shape[0]
-    if n == room and agreed <= agreements[n - 1]:
+    if n == room and (agreed < agreements[n - 1] or (agreed == agreements[n - 1] and j > chosen[n - 1])):
         return n
     at = n if n < room else n - 1
-    while at > 0 and agreements[at - 1] < agreed:
+    while at > 0 and (agreements[at - 1] < agreed or (agreements[at - 1] == agreed and chosen[at - 1] > j)):
         chosen[at] = chosen[at - 1]
         agreements[at] = agreements[at - 1]
         at -= 1
@@ -365,14 +365,16 @@ def star_round(
     others do not stand in the buckets: each is compared with the fixed ones alone.
 
     Only kept documents stand in the buckets, so a thousand copies cost a thousand comparisons. Of more than `crowd`
-    kept documents that share a bucket the latest are compared, and of those that score `least` or more the MEASURED
-    best count; how many documents this cut short is returned. centre[i] is a kept document that is similar to i, the
-    most similar of those measured; i itself where it is kept.
+    kept documents in a bucket the latest are compared, and of those that score `least` or more the MEASURED best
+    count; how many documents this cut short is returned. centre[i] is the first of these, by score and then by
+    priority, that is similar to i; i itself where none is, and it is kept. So it does not depend on which other pairs
+    were measured, nor in which order.
 
     What is not measured is presumed. Where a score reaches `presumed`, i is presumed removed, and a few pairs
     are asked for: first those with documents that are settled as kept, so that one measurement may settle i as well.
-    Where none does, or the scores of i were wrong before (doubt[i]), i is presumed kept, and all are asked for.
-    A round ends early when it has asked for `at_once` pairs.
+    Where none does, or the scores of i were wrong before (doubt[i]), i is presumed kept, and all are asked for. Where i
+    is similar to a document, those with a higher score are asked for. A round ends early when it has asked for
+    `at_once` pairs.
     """
     kind, samples, words, offsets, parameters = signatures
     n = begins.shape[0] - 1
@@ -398,43 +400,44 @@ def star_round(
                 head[entries[e]] = e
             continue
         n_chosen = 0
-        compared = 0
         found = 0
+        cut = False
         for e in range(begins[i], begins[i + 1]):
             owner[e] = i
             at = head[entries[e]]
-            while at >= 0 and compared < crowd:
+            met = 0
+            while at >= 0 and met < crowd:
                 j = owner[at]
+                met += 1
                 if stamp[j] != i:
                     stamp[j] = i
-                    compared += 1
                     agreed = score(kind, samples, words, offsets, parameters, i, j)
                     if agreed >= least:
                         found += 1
                         n_chosen = _remember_best(j, agreed, n_chosen, chosen, agreements)
                 at = below[at]
-        crowded += compared == crowd or found > n_chosen
-        highest = -1.0
+            cut |= at >= 0
+        crowded += cut or found > n_chosen
         n_unknown = 0
         promising = 0
         for c in range(n_chosen):
-            j = chosen[c]
-            value = _measured(i, j, table, pairs, values) if exact else agreements[c]
+            value = _measured(i, chosen[c], table, pairs, values) if exact else agreements[c]
             if value < 0.0:
-                unknown[n_unknown] = j
+                unknown[n_unknown] = chosen[c]
                 near[n_unknown] = agreements[c] >= presumed
                 promising += agreements[c] >= presumed
                 n_unknown += 1
-            elif value >= threshold and (value > highest or (value == highest and j < centre[i])):
-                highest = value
-                centre[i] = j
-        if highest >= 0.0:
-            continue
-        removed = promising > 0 and not doubt[i]
+            elif value >= threshold:
+                centre[i] = chosen[c]
+                break
+        similar = centre[i] != i
+        removed = similar or (promising > 0 and not doubt[i])
         few = 0
         for wants_settled in (True, False):
             for u in range(n_unknown):
-                if settled[unknown[u]] == wants_settled and (not removed or (few < 8 and (wants_settled or near[u]))):
+                if settled[unknown[u]] == wants_settled and (
+                    similar or not removed or (few < 8 and (wants_settled or near[u]))
+                ):
                     asked = _append(asked, n_asked, i, unknown[u])
                     n_asked += 1
                     few += 1
@@ -495,13 +498,14 @@ def component_round(
     crowded = 0
     for i in range(n):
         parent[i] = i
-        compared = 0
         n_chosen = 0
         found = 0
+        cut = False
         for e in range(begins[i], begins[i + 1]):
             owner[e] = i
             bucket = entries[e]
             at = head[bucket]
+            compared = 0
             while at >= 0 and compared < crowd:
                 j = owner[at]
                 mine = _root(parent, i)
@@ -523,10 +527,11 @@ def component_round(
                         found += 1
                         n_chosen = _remember_best(j, agreed, n_chosen, chosen, agreements)
                 at = below[at]
+            cut |= at >= 0
             below[e] = head[bucket]
             skip[e] = head[bucket]
             head[bucket] = e
-        crowded += compared == crowd or found > n_chosen
+        crowded += cut or found > n_chosen
         for c in range(n_chosen):
             mine = _root(parent, i)
             other = _root(parent, chosen[c])
