@@ -15,7 +15,7 @@ class ClusterSettings:
 
     method: ClusterMethod = "star"
     keep: str = "first"
-    crowd: int = 1024
+    crowd: int = 256
     """Of the kept documents under one key, so many are compared with a document: the latest."""
 
     def __post_init__(self) -> None:

@@ -24,7 +24,8 @@ FORMAT = 1
 """Of the store. Raised whenever an older neardup could not read what a newer one writes, or the other way round."""
 
 MOST = 1024
-"""Documents that are remembered under one key: as many as a document is compared with (ClusterSettings.crowd)."""
+"""Documents that are remembered under one key: four times as many as a document is compared with
+(ClusterSettings.crowd), for some of them may be removed."""
 
 
 class Holders(NamedTuple):
