@@ -4,6 +4,7 @@
     scores             of many pairs
     star_round         one pass of the greedy star clustering
     component_round    one pass of union-find over candidate pairs
+    star_pass, component_pass  the same for whole buckets, wherever each of them is, when it is given who is kept
     chain, pair_round  all candidate pairs with their scores, in pieces that fit into memory
     intersections      how many elements two sorted sets share
 
@@ -550,6 +551,136 @@ def component_round(
     for i in range(n):
         parent[i] = _root(parent, i)
     return asked[:n_asked], crowded
+
+
+@njit(nogil=True, cache=True)
+def _append_best(pairs: Any, found: Any, n: int, i: int, chosen: Any, agreements: Any, n_chosen: int) -> Any:
+    if n + n_chosen > pairs.shape[0]:
+        larger = np.empty((2 * (n + n_chosen), 2), np.int32)
+        longer = np.empty(2 * (n + n_chosen), np.float64)
+        for row in range(n):
+            larger[row, 0] = pairs[row, 0]
+            larger[row, 1] = pairs[row, 1]
+            longer[row] = found[row]
+        pairs, found = larger, longer
+    for c in range(n_chosen):
+        pairs[n + c, 0] = i
+        pairs[n + c, 1] = chosen[c]
+        found[n + c] = agreements[c]
+    return pairs, found
+
+
+@njit(nogil=True, cache=True)
+def star_pass(
+    begins: Any,
+    carried: Any,
+    standing: Any,
+    presuming: bool,
+    signatures: tuple[int, Any, Any, Any, Any],
+    least: float,
+    presumed: float,
+    crowd: int,
+    cut: Any,
+) -> tuple[Any, Any]:
+    """What `star_round` compares in a bucket, where it is given who stands there: pairs of rows and their scores.
+
+    Bucket b has the rows begins[b] to begins[b + 1] - 1, in order of priority; the first carried[b] of them are there
+    to be compared with. standing[i]: whether a row is kept. Presuming, that is found out: a row with a score of
+    `presumed` or more does not stand. Of each row the MEASURED best are returned, at the most; cut[i] says that there
+    were more, or more than `crowd` standing.
+    """
+    kind, samples, words, offsets, parameters = signatures
+    pairs = np.empty((1024, 2), np.int32)
+    found = np.empty(1024, np.float64)
+    n_pairs = 0
+    stack = np.empty(standing.shape[0], np.int32)
+    chosen = np.empty(MEASURED, np.int32)
+    agreements = np.empty(MEASURED, np.float64)
+    for b in range(begins.shape[0] - 1):
+        height = 0
+        for i in range(begins[b], begins[b + 1]):
+            if i >= begins[b] + carried[b]:
+                n_chosen = 0
+                enough = 0
+                lowest = max(0, height - crowd)
+                for at in range(height - 1, lowest - 1, -1):
+                    agreed = score(kind, samples, words, offsets, parameters, i, stack[at])
+                    if agreed >= least:
+                        enough += 1
+                        n_chosen = _remember_best(stack[at], agreed, n_chosen, chosen, agreements)
+                cut[i] = lowest > 0 or enough > n_chosen
+                if presuming and n_chosen > 0 and agreements[0] >= presumed:
+                    standing[i] = False
+                pairs, found = _append_best(pairs, found, n_pairs, i, chosen, agreements, n_chosen)
+                n_pairs += n_chosen
+            if standing[i]:
+                stack[height] = i
+                height += 1
+    return pairs[:n_pairs], found[:n_pairs]
+
+
+@njit(nogil=True, cache=True)
+def component_pass(
+    begins: Any,
+    labels: Any,
+    presuming: bool,
+    signatures: tuple[int, Any, Any, Any, Any],
+    least: float,
+    presumed: float,
+    crowd: int,
+    cut: Any,
+) -> tuple[Any, Any]:
+    """What `component_round` compares in a bucket, where rows of one label are connected: pairs of rows, their scores.
+
+    Bucket b has the rows begins[b] to begins[b + 1] - 1, in order of priority. Presuming, rows with a score of
+    `presumed` or more are connected from then on. Those pairs are returned, and of the others of a row the MEASURED
+    best. cut[i]: there were more of them, or more than `crowd` others to be compared with.
+    """
+    kind, samples, words, offsets, parameters = signatures
+    n = labels.shape[0]
+    parent = np.arange(n)
+    pairs = np.empty((1024, 2), np.int32)
+    found = np.empty(1024, np.float64)
+    n_pairs = 0
+    skip = np.empty(n, np.int32)  # the row before, or one further back: those between are connected with it
+    one, how_near = np.empty(1, np.int32), np.empty(1, np.float64)
+    chosen = np.empty(MEASURED, np.int32)
+    agreements = np.empty(MEASURED, np.float64)
+    for b in range(begins.shape[0] - 1):
+        for i in range(begins[b], begins[b + 1]):
+            skip[i] = i - 1
+            at = i - 1
+            compared = 0
+            n_chosen = 0
+            enough = 0
+            while at >= begins[b] and compared < crowd:
+                if labels[at] == labels[i] or _root(parent, at) == _root(parent, i):
+                    further = skip[at]
+                    while (
+                        further >= begins[b]
+                        and labels[further] == labels[at]
+                        and _root(parent, further) == _root(parent, at)
+                    ):
+                        further = skip[further]
+                    skip[at] = further
+                    at = further
+                    continue
+                compared += 1
+                agreed = score(kind, samples, words, offsets, parameters, i, at)
+                if presuming and agreed >= max(presumed, least):
+                    mine, other = _root(parent, i), _root(parent, at)
+                    parent[max(mine, other)] = min(mine, other)
+                    one[0], how_near[0] = at, agreed
+                    pairs, found = _append_best(pairs, found, n_pairs, i, one, how_near, 1)
+                    n_pairs += 1
+                elif agreed >= least:
+                    enough += 1
+                    n_chosen = _remember_best(at, agreed, n_chosen, chosen, agreements)
+                at -= 1
+            cut[i] = at >= begins[b] or enough > n_chosen
+            pairs, found = _append_best(pairs, found, n_pairs, i, chosen, agreements, n_chosen)
+            n_pairs += n_chosen
+    return pairs[:n_pairs], found[:n_pairs]
 
 
 @njit(nogil=True, cache=True)
