@@ -1,7 +1,11 @@
 """/collection in a real browser: clusters, the report and the audit of a finished run, by clicking and typing."""
 
+import html
 import json
+import os
+from base64 import b64encode
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -29,6 +33,7 @@ NAMES = [  # id, URL
     ("{{ 7 * 7 }}/../etc/passwd?a=b&c=d#e", "data:text/html,<script>alert(8)</script>"),
     ("i" * 20_000, "https://b.example/" + "u" * 20_000),
 ]
+FILES = ["<img src=x onerror=alert(6)>.html", '" onmouseover="alert(7).html', "\u202egnp.{{ 7 * 7 }}&lt;b&gt;.html"]
 CROWD = 70
 ALIKE = "the very same words stand in all of these documents and nobody knows why they were copied so often " * 3
 
@@ -157,6 +162,7 @@ def test_a_cluster_has_its_members_and_says_why(any_page, served, result):
     assert "same words" in first
     assert "near-duplicate" in last
     assert "measured" in last
+    assert table.first.locator("td.less").all_text_contents()[:2] == ["100%", "100%"]
     any_page.screenshot(f"cluster-{page.viewport_size['width']}")
     assert any_page.overflow == 0
     assert any_page.violations() == []
@@ -235,9 +241,12 @@ def test_the_audit_is_under_the_same_roof(desktop, served, run):
     assert page.url == f"{served.address}/collection/audit"
     assert (run / "audit" / "pairs.jsonl").exists()
     assert page.text_content("#place") == "Pair 1 of 12"
+    page.get_by_label("Your name").press_sequentially("cui bono")  # letters, and no verdicts
+    page.keyboard.press("Tab")
     page.keyboard.press("c")
     tally(page, "1 of 12 labelled: 1 correct")
-    assert [(label["verdict"], label["reason"]) for label in label_file(run)] == [("correct", None)]
+    said = [(label["verdict"], label["reason"], label["labeller"]) for label in label_file(run)]
+    assert said == [("correct", None, "cui bono")]
     page.keyboard.press("2")
     page.wait_for_function("() => document.getElementById('place').textContent.startsWith('Pair 2 ')")
     page.get_by_role("button", name="Incorrect").click()
@@ -256,6 +265,7 @@ def test_the_audit_is_under_the_same_roof(desktop, served, run):
     page.wait_for_selector(".diff")
     tally(page, "1 of 12 labelled: 1 correct")
     assert page.text_content("#place") == "Pair 2 of 12"
+    assert page.get_by_label("Your name").input_value() == "cui bono"
     page.get_by_role("link", name="Clusters", exact=True).click()
     page.go_back()
     page.wait_for_selector(".diff")
@@ -302,6 +312,45 @@ def test_hostile_documents(desktop, served, result):
     quiet(desktop, served)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such file names")
+def test_hostile_files_and_their_html(desktop, tmp_path):
+    """In the list, a cluster, the audit and the report: scripts in names of files, in titles and in pages."""
+    folder = tmp_path / "<svg onload=alert(1)>"
+    folder.mkdir()
+    body = " ".join(f"w{n}" for n in range(120))
+    for at, name in enumerate(FILES):
+        title = "&lt;script&gt;alert(2)&lt;/script&gt;<img src=x onerror=alert(3)>"
+        page = (
+            f"<title>{title}</title><script>alert(4)</script><p onclick=alert(5)>{html.escape(HOSTILE)} {body} {at}</p>"
+        )
+        (folder / name).write_text(page)
+    found = dedup(str(folder), work=tmp_path / "out" / "work")
+    found.write(tmp_path / "out")
+    assert found.counts["removed"] == len(FILES) - 1
+    names = [name.replace("\u202e", "⟨U+202E⟩") for name in FILES]
+    with serving(None, "--collection", str(tmp_path / "out"), environment={"XDG_CACHE_HOME": str(tmp_path)}) as service:
+        page = opened(desktop, service)
+        assert "<script>alert(2)</script><img src=x onerror=alert(3)>" in page.inner_text(".clusters h3")
+        page.get_by_text("How it was done").click()
+        assert "<svg onload=alert(1)>" in page.inner_text(".done")
+        page.locator(".clusters a").click()
+        page.wait_for_url("**/cluster?**")
+        assert all(name in page.inner_text("main") for name in names)
+        page.get_by_role("link", name="Audit", exact=True).click()
+        page.get_by_role("button", name="Draw pairs").click()
+        page.wait_for_selector(".diff")
+        page.keyboard.press("w")
+        page.wait_for_selector(".whole")
+        assert "<script>alert(1)</script>" in page.inner_text(".whole")
+        assert page.inner_text(".who .name >> nth=0") in names
+        for path in ("", "/cluster?kept=0", "/audit", "/report"):
+            opened(desktop, service, f"/collection{path}")
+            page.wait_for_load_state("networkidle")
+            assert page.locator("main :is(img, [onclick], [onerror], [onload])").count() == 0
+        assert page.locator("#report").count() == 1
+        quiet(desktop, service)
+
+
 def test_a_collection_that_is_no_run_says_how_to_make_one(any_page, searching):
     page = opened(any_page, searching)
     assert "neardup dedup pages.jsonl -o clean/" in page.inner_text("pre")
@@ -336,7 +385,16 @@ def test_labels_come_from_the_page_itself(served, run):
         assert answer.headers["content-type"] == "application/problem+json"
     for pairs in ("0", "-1", "", "2001", "9" * 5000, "x"):
         assert served.http.post("/collection/audit", data={"pairs": pairs}, headers=ours).status_code == 422
-    for body in (b"", b"[]", b"{", b'{"pair": 99999}', b'{"pair": 0, "verdict": 1}', b'{"pair": 0, "verdict": "fine"}'):
+    for body in (
+        b"",
+        b"[]",
+        b"{",
+        b'{"pair": 99999}',
+        b'{"pair": 0, "verdict": 1}',
+        b'{"pair": 0, "verdict": "fine"}',
+        b'{"pair": 0, "verdict": "correct", "labeller": 7}',
+        b'{"pair": 0, "verdict": "correct", "labeller": "%s"}' % (b"x" * 101),
+    ):
         sent = {**ours, "Content-Type": "application/json"}
         answer = served.http.post("/collection/audit/api/labels", content=body, headers=sent)
         assert answer.status_code in (404, 422), body
@@ -364,12 +422,37 @@ def test_who_may_read_may_not_label(chromium, run, tmp_path_factory):
             page.goto(f"{guarded.address}/collection/audit")
             page.wait_for_selector(".diff")
             page.keyboard.press("u")
+            assert not page.get_by_label("Your name").is_visible()
             if may:
                 page.wait_for_selector("[data-verdict=undecided][aria-pressed=true]")
+                assert label_file(run)[-1]["labeller"] == "ann"
+                assert page.inner_text("#tally").endswith(" · ann")
             else:
                 page.get_by_text("This token may read; writing needs the write token.").wait_for()
             assert len(label_file(run)) == before + may
             context.close()
+        _many_label_at_once(guarded, run)
+
+
+def _many_label_at_once(guarded, run) -> None:
+    """Every label is in the file, whole, under the name beside the token; one in the label itself is passed over."""
+    before = len(label_file(run))
+    given = [(pair, f"Ünal {person}") for person in range(4) for pair in range(12)]
+
+    def label(each: tuple[int, str]) -> int:
+        pair, person = each
+        sent = {"pair": pair, "verdict": "correct", "note": person, "labeller": "somebody else"}
+        headers = {
+            "Origin": guarded.address,
+            "Authorization": f"Basic {b64encode(f'{person}:{WRITE}'.encode()).decode()}",
+        }
+        return guarded.http.post("/collection/audit/api/labels", json=sent, headers=headers).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(label, given)) == {200}
+    written = label_file(run)[before:]
+    assert sorted(each["labeller"] for each in written) == sorted(person for _, person in given)
+    assert all(each["labeller"] == each["note"] for each in written)
 
 
 def test_a_read_only_service_takes_no_labels(run, tmp_path_factory):
@@ -402,3 +485,62 @@ def test_a_report_that_is_not_there_is_made(tmp_path):
         assert not (tmp_path / "out" / "report.html").exists()
         nothing = service.http.get("/collection/audit")
         assert "Draw pairs and begin" in nothing.text
+
+
+MOVING = """() => {
+    for (const each of document.querySelectorAll("main, main *")) each.setAttribute("aria-busy", "true");
+    const moves = ({ transitionDuration, animationName, scrollBehavior }) =>
+        transitionDuration.split(",").some(parseFloat) || animationName !== "none" || scrollBehavior === "smooth";
+    const found = [...document.querySelectorAll("*")].filter((each) => moves(getComputedStyle(each)));
+    return [...found.map((each) => each.outerHTML.slice(0, 80)), ...document.getAnimations().map(String)];
+}"""
+"""What would move, or does, while everything is being waited for: that is when pages fade."""
+
+PAGES = [
+    "/",
+    "/search?q=page",
+    "/document?id=crowd/0",
+    "/compare",
+    "/compare?a=crowd/0&b=crowd/1",
+    "/tune",
+    "/tune?form=bloom",
+    "/collection",
+    "/collection/cluster?kept={crowd}",
+    "/collection/report",
+    "/collection/audit",
+    "/docs",
+]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_moves_for_who_wants_it_so_and_it_is_light_and_dark(desktop, served, result, path):
+    page = desktop.page
+    page.emulate_media(color_scheme="dark", reduced_motion="no-preference")
+    answer = page.goto(served.address + path.format(crowd=result.decision.kept_for[-1]))
+    assert answer.status == 200
+    assert len(answer.body()) < LARGEST or path == "/collection/report"  # which carries texts
+    if path.startswith("/collection"):
+        page.wait_for_load_state("networkidle")
+        assert desktop.violations() == []
+    assert page.evaluate(MOVING) != []
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    page.reload()
+    assert page.evaluate(MOVING) == []
+    quiet(desktop, served)
+
+
+def test_a_passage_is_there_at_once_for_who_wants_nothing_to_move(desktop, served):
+    filling = " ".join(f"w{n}" for n in range(4000))
+    page = desktop.page
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{served.address}/compare")
+    page.fill("#first", f"{ALIKE} {filling[:9000]}")
+    page.fill("#second", f"{filling[9000:]} {ALIKE}")
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_selector(".panes")
+    where = "const { top, bottom } = document.getElementById('b-1').getBoundingClientRect();"
+    inside = f"{where} const pane = document.getElementById('b-1').closest('.body').getBoundingClientRect();"
+    inside += " return top < pane.bottom && bottom > pane.top;"
+    assert page.evaluate(f"() => {{ {inside} }}") is False
+    assert page.evaluate(f"() => {{ document.getElementById('a-1').click(); {inside} }}") is True
+    quiet(desktop, served)

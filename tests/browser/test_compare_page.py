@@ -6,6 +6,7 @@ import pytest
 
 from neardup.recipes import recipe_names
 from tests.browser.searched import HOSTILE, words
+from tests.service.serving import serving
 
 ONE, TWO, THREE = (words(seed, 30) for seed in (1, 2, 3))
 FIRST = f"Only here. {ONE} {TWO}"
@@ -127,6 +128,17 @@ def test_a_file_that_is_no_text(desktop, searching, tmp_path):
     page.wait_for_function("() => document.querySelector('[data-said=second]').textContent")
     assert page.inner_text("[data-said=second]") == "picture.png is not a text in UTF-8."
     assert page.input_value("#second") == ""
+
+
+def test_the_longest_file_is_what_the_service_takes(desktop, tmp_path):
+    page = desktop.page
+    with serving(tmp_path / "seen.ndx", "--max-document", "1000", "--max-body", "5000") as service:
+        page.goto(f"{service.address}/compare")
+        for size, says in ((1000, "It is sent when you press Compare."), (1001, "1,000 can be compared here.")):
+            (tmp_path / f"{size}.txt").write_text("a" * size)
+            page.locator("input[type=file][data-for=first]").set_input_files(tmp_path / f"{size}.txt")
+            page.locator("[data-said=first]", has_text=says).wait_for()
+        assert page.input_value("#first") == "a" * 1000
 
 
 def test_html_is_recognised_or_told(desktop, searching):

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -125,7 +126,8 @@ def test_what_was_compared_is_said(run):
         ((), b'{"took":1,"responses":[]}', 1, "_msearch"),
         ((), b'{"text":"a"}\n[1]\n', 1, "result 2 is list"),
         (("--threshold", "70"), LINES, 2, "threshold = 70.0: a share of the passages"),
-        (("--text-field", "txt"), LINES, 2, "did you mean 'text'?"),
+        (("--text-field", "txt"), LINES, 2, "--text-field txt: none of the 12 results has that field; did you mean"),
+        (("--id-field", "nr"), LINES, 2, "--id-field nr: none of the 12 results has that field; they have"),
         (("--format", "solr"), LINES, 1, "response.docs: is not there"),
         (("--show", "hide"), LINES, 2, "'hide' is not one of"),
         (("missing.json",), b"", 1, "missing.json: cannot be read"),
@@ -168,15 +170,40 @@ def test_every_line_gets_a_signature_and_keeps_its_bytes(run, tmp_path):
 
 
 def test_a_signature_that_is_there_is_made_again(run):
-    line = b'{"sig": "old", "text": "%b", "n": 1.50}\n' % TEXT.encode()
-    again = run("sign", "--field", "sig", "-q", stdin=line)
-    assert again.out == b'{"sig":"%b","text":"%b","n":1.50}\n' % (sign(TEXT).encode(), TEXT.encode())
-    assert run("sign", "--field", "sig", "-q", stdin=again.out).out == again.out
+    line = b'{"sig": "%b", "text": "%b", "n": 1.50}\n'
+    right = (line % (sign(TEXT).encode(), TEXT.encode())).replace(b": ", b":").replace(b', "', b',"')
+    for old in (sign("another text"), b64encode(bytes(256)).decode(), ""):  # the second one is of another version
+        again = run("sign", "--field", "sig", "-q", stdin=line % (old.encode(), TEXT.encode()))
+        assert again.out == right
+    assert run("sign", "--field", "sig", "-q", stdin=right).out == right
+
+
+@pytest.mark.parametrize("held", [b'"%b"' % TEXT.encode(), b'"b2xk"', b"7", b'{"a": 1.50}', b"9" * 5000, b"[]"])
+def test_what_is_no_signature_is_not_lost(run, held):
+    lines = b'{"id": 1, "text": "a"}\n{"id": 2, "text": "b", "kept": %b}\n' % held
+    refused = run("sign", "--field", "kept", "-q", stdin=lines)
+    assert (refused.code, refused.out) == (2, b"")
+    assert "stdin, line 2: its field 'kept' holds " in refused.err
+    assert "would be lost. Give another --field, or --overwrite." in refused.err
+    overwritten = run("sign", "--field", "kept", "--overwrite", "-q", stdin=lines)
+    assert [one["kept"] for one in objects(overwritten.out)] == [sign("a"), sign("b")]
+
+
+def test_the_text_itself_is_not_signed_over(run):
+    refused = run("sign", "--field", "text", stdin=LINES)
+    assert (refused.code, refused.out) == (2, b"")
+    assert "its field 'text' holds" in refused.err
+
+
+def test_null_is_nothing_to_lose(run):
+    done = run("sign", "--field", "s", "-q", stdin=b'{"s":null,"text":"a"}\n')
+    assert objects(done.out) == [{"s": sign("a"), "text": "a"}]
 
 
 def test_a_signature_is_made_again_beside_what_json_does_not_know(run):
     line = b'{"text":"%b","x":NaN,"y":"\\ud800","n":1.50,"neardup_signature":"old"}\n' % TEXT.encode()
-    assert run("sign", "-q", stdin=line).out == line.replace(b"old", sign(TEXT).encode())
+    assert run("sign", "--overwrite", "-q", stdin=line).out == line.replace(b"old", sign(TEXT).encode())
+    assert 'holds "old", which is no signature' in run("sign", "-q", stdin=line).err
 
 
 def test_pages_are_signed_by_their_text(run):

@@ -194,6 +194,87 @@ def test_a_path_leads_inwards(given):
     assert page.results[1].text.startswith("A loaf of rye")
 
 
+def test_a_path_leads_through_lists():
+    sections = [{"body": "one two three"}, {"title": "x"}, {"body": ["four five", "six"]}, "no object"]
+    page = read([{"id": 1, "sections": sections}, {"id": 2, "sections": []}], fields=Fields(text="sections.body"))
+    assert [result.text for result in page.results] == ["one two three\nfour five\nsix", None]
+    with pytest.raises(UsageError, match=r"text_field = 'sections.text': none of the 1 results has that field"):
+        read([{"id": 1, "sections": sections}], fields=Fields(text="sections.text"))
+
+
+def test_an_asynchronous_search_has_its_response_within():
+    response = {"id": "x", "is_partial": False, "is_running": False, "response": response_of("opensearch")}
+    before = copy.deepcopy(response)
+    found, plain = group(response), group(response_of("opensearch"))
+    assert found.groups == plain.groups
+    assert found.shown("drop") == {**before, "response": plain.shown("drop")}
+    assert found.shown("mark")["neardup"] == plain.counts
+    assert response == before
+
+
+def test_one_flat_list_of_a_grouped_response_is_read():
+    """group.format=simple; group.main=true gives a response as without groups, beside none."""
+    assert group({**response_of("solr"), "grouped": {}}).groups == group(response_of("solr")).groups
+    whole = response_of("solr")
+    doclist = whole.pop("response")
+    response = {**whole, "grouped": {"host_s": {"matches": 431, "doclist": doclist}}}
+    before = copy.deepcopy(response)
+    found = group(response)
+    assert found.groups == group(response_of("solr")).groups
+    shown = found.shown("drop")
+    assert [doc["id"] for doc in shown["grouped"]["host_s"].pop("doclist")["docs"]] == list(GROUPS)
+    assert shown.pop("grouped") == {"host_s": {"matches": 431}}
+    assert shown == whole
+    assert response == before
+
+
+@pytest.mark.parametrize(
+    "grouped",
+    [
+        {"host_s": {"matches": 3, "groups": [{"groupValue": "a", "doclist": {"numFound": 1, "docs": []}}]}},
+        {"host_s": {"matches": 3, "doclist": {"docs": []}}, "lang_s": {"matches": 3, "doclist": {"docs": []}}},
+        {},
+        [],
+    ],
+)
+def test_several_lists_of_a_grouped_response_are_refused(grouped):
+    with pytest.raises(InputError, match=r"ranked each for itself. Ask without it, or with group.format=simple"):
+        group({"responseHeader": {"status": 0}, "grouped": grouped})
+
+
+def test_highlighting_by_a_unique_key_of_another_name():
+    docs = [{"score": 1.0, "sku": "a1", "title_t": "A"}, {"score": 1.0, "sku": "a2", "title_t": "B"}]
+    marked = {"a1": {"body_txt_en": ["one <em>two</em>"]}, "a2": {}}
+    page = read({"response": {"docs": docs}, "highlighting": marked})
+    assert [result.snippet for result in page.results] == ["one two", None]
+
+
+@pytest.mark.parametrize("ending", ["_t", "_txt", "_txt_en", "_txt_en_split", "_txt_en_split_tight", "_txt_cjk", "_s"])
+def test_endings_of_dynamic_fields(ending):
+    page = read({"response": {"docs": [{"id": 1, f"body{ending}": "one two"}]}})
+    assert page.results[0].text == "one two"
+
+
+def test_a_federated_search_is_one_list():
+    text = "one and the same text of two indexes, and more than a few words of it"
+    federation = {"queriesPosition": 0, "weightedRankingScore": 0.98}
+    response = {
+        "hits": [
+            {"isbn_id": "b1", "content": text, "_federation": {"indexUid": "books", **federation}},
+            {"film_id": 7, "content": text.upper(), "_federation": {"indexUid": "films", **federation}},
+        ],
+        "processingTimeMs": 1,
+        "limit": 20,
+        "offset": 0,
+        "estimatedTotalHits": 2,
+        "remoteErrors": {},
+    }
+    found = group(response)
+    assert found.shown("collapse")["hits"] == [
+        {**response["hits"][0], "neardup": {"group": 1, "rank": 1, "similar": 1, "ids": [2]}}
+    ]
+
+
 def test_an_empty_response_stays_empty(name):
     response = response_of(name)
     records_of(name, response).clear()

@@ -53,6 +53,30 @@ class TestTwin:
         found = {relation for seed in range(6) for _, relation in stars(from_texts(ranked(seed, 40)))}
         assert found == {None, "identical", "near", "contained", "contains"}
 
+    @pytest.mark.parametrize("length", [30, 400, 8000])
+    @pytest.mark.parametrize("threshold", [0.01, 0.1, 0.5, 0.7, 0.9, 1.0])
+    def test_nothing_similar_is_skipped(self, length, threshold):
+        """Against all scores of a list; the longest texts have more passages than are kept."""
+        rows = signatures(ranked(length, 60, length=length))
+        signed = Signed.of(rows)
+        scores = signed.scores(np.argwhere(np.ones((60, 60), bool))).reshape(60, 60, 2)
+        for contained in (True, False):
+            anchors, expected = [], []
+            for i in range(60):
+                near = [
+                    j
+                    for j in anchors
+                    if scores[i, j, 0] >= threshold or (contained and scores[i, j, 1] >= max(0.9, threshold))
+                ]
+                best = max(near, key=lambda j: (scores[i, j, 0], -j), default=i)
+                expected.append(best)
+                if best == i:
+                    anchors.append(i)
+            stored = [{"neardup_signature": row.tobytes()} for row in rows]
+            grouped = group(stored, threshold=threshold, contained=contained)
+            assert [anchor for anchor, _ in stars(grouped)] == expected
+            assert len(anchors) < 60
+
 
 class TestLaws:
     @given(lists, st.sampled_from(THRESHOLDS), st.booleans())
@@ -189,6 +213,29 @@ class TestLists:
         grouped = group(results)
         assert grouped.bases == ["signature", "text", "html", "snippet", "title", "text"]
         assert stars(grouped) == [(0, None), *[(0, "identical")] * 5]
+
+    def test_a_page_without_text_is_none(self):
+        """Its snippet is compared, else its title: as of results that have no page."""
+        empty = "<html><head><title>Loading</title></head><body><script>go()</script> </body></html>"
+        text = "a snippet that two of these results have in common"
+        results = [
+            {"html": f"<p>{text}</p>"},
+            {"html": empty, "snippet": text},
+            {"html": empty, "title": text},
+            {"html": empty},
+            {"html": empty, "snippet": text, "neardup_signature": sign(text)},
+        ]
+        grouped = group(results)
+        assert grouped.bases == ["html", "snippet", "title", "nothing", "signature"]
+        assert stars(grouped) == [(0, None), (0, "identical"), (0, "identical"), (3, None), (0, "identical")]
+        around = group(results, query="results")
+        assert around.bases == ["html", "snippet", "title", "nothing", "snippet"]
+        assert around.passages
+
+    def test_highlights_stand_in_for_a_page_without_text(self):
+        hits = [{"_source": {"html": "<p> </p>"}, "highlight": {"html": ["a <em>b</em> c"]}}] * 2
+        grouped = group({"hits": {"hits": hits}})
+        assert (grouped.bases, grouped.folded) == (["snippet", "snippet"], 1)
 
     def test_lone_surrogates(self):
         grouped = from_texts(["a broken \ud83d text", "a broken \ud83d text", "\udcff"])

@@ -17,7 +17,7 @@ import neardup
 from neardup.errors import InputError, MissingExtra, OutputError, UsageError
 from neardup.gather import Reading
 from neardup.refine import signatures
-from neardup.searching import Collection, engine, inputs
+from neardup.searching import Called, Collection, engine, inputs
 from tests.sources.warcfile import crawl, members
 
 BUILDS = """
@@ -312,6 +312,15 @@ def test_ids_and_addresses_as_they_come(tmp_path):
     path.write_text('text,id,url\n"words one",x,http://a\n"words two",x,\n"words three",<script>,javascript:alert(1)\n')
     with Collection.open(path, folder=tmp_path / "built") as collection:
         assert collection.get("x").text == "words one"
+        assert [collection.get("x", place).text for place in (0, 1, 2, -1, 99)] == [
+            "words one",
+            "words two",
+            *3 * ["words one"],
+        ]
+        assert [collection.called("x", place).at for place in (0, 1, 2)] == [0, 1, 0]
+        assert collection.called("<script>", 2) == Called("words three", None)
+        assert collection.called("nobody", 0) is None
+        assert {(hit.place, hit.at) for hit in collection.search("words").hits} == {(0, 0), (1, 1), (2, None)}
         assert collection.get("<script>").url == "javascript:alert(1)"
         assert len(collection.search("words").hits) == 3
     (tmp_path / "in.txt").write_text("words of a file")

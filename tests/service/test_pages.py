@@ -1,17 +1,24 @@
 """Pages over HTTP: who may see them, what they answer where something is wrong; and what they are made of."""
 
+import html
 import json
 import re
 from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from neardup import dedup
 from neardup.cli import app
 from neardup.comparing import compare
 from neardup.searching import Collection
-from neardup.service.pages import PAGES, fields
+from neardup.service.pages import PAGES, Asked, Site, collection, collection_report, fields, reading, search
+from neardup.service.pages import compare as compare_page
 from neardup.service.pages.passages import panes
 from neardup.service.pages.search import PER_PAGE, View, _answer
 from neardup.service.pages.showing import legible, linkable, percent, plain
@@ -47,6 +54,17 @@ def test_pages_ask_for_a_token_as_browsers_do(guarded, page):
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
     for headers in (basic(READ), basic(WRITE, ""), {"Authorization": f"Bearer {READ}"}):
         assert guarded.http.get(page.path, headers=headers).status_code in (200, 404)  # there is no collection
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.method} {page.path}")
+def test_no_address_of_a_page_is_open(guarded, page):
+    """Forms and what scripts ask for too."""
+    path, sent = page.path.replace("{rest}", "0"), {"Origin": guarded.address, "Content-Type": page.takes}
+    for headers in ({}, basic("wrong"), {"Authorization": "Bearer wrong"}):
+        assert guarded.http.request(page.method, path, headers={**sent, **headers}).status_code == 401
+    answer = guarded.http.request(page.method, path, headers={**sent, **basic(READ)})
+    writes = page.method == "POST" and page.path.startswith("/collection/audit")
+    assert (answer.status_code == 403) == writes
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.level != "open"], ids=lambda route: route.path)
@@ -178,6 +196,45 @@ def test_html_in_json_is_utf_8_whatever_it_says(service):
     page = "<meta charset=windows-1252><p>Grüße an alle, die Straßen fegen und Bäume pflegen</p>"
     both = {"first": {"html": page}, "second": {"text": "Grüße an alle, die Straßen fegen und Bäume pflegen"}}
     assert service.post("compare", both).json()["identical"] is True
+
+
+REPEATED = re.compile(r'href="(/(?:document|compare)\?[^"]*)"')
+
+
+def test_of_documents_with_one_id_each_is_shown_and_compared(tmp_path):
+    """On the pages of a search and of a cluster; where the id says enough, an address has no more than that."""
+    text = fresh(80)
+    rows = [{"id": "x", "text": f"one {text}"}, {"id": "x", "text": f"two {text}"}, {"id": "y", "text": f"one {text}"}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    dedup(str(tmp_path / "in.jsonl"), work=tmp_path / "out" / "work", on_error="skip").write(tmp_path / "out")
+    with Collection.open(tmp_path / "out", folder=tmp_path / "built") as served:
+        site = Site(served)
+        cluster = collection.show_cluster(site, Asked({"kept": "0"})).content.decode()
+        found = search.show(site, Asked({"q": text.split()[0]})).content.decode()
+        for page in (cluster, found):
+            links = {html.unescape(link) for link in REPEATED.findall(page)}
+            assert {"/document?id=x&at=0", "/document?id=x&at=1", "/document?id=y"} <= links
+            assert "/compare?a=x&b=x&a_at=0&b_at=1" in links
+        for at, word in enumerate(("one", "two")):
+            assert f">{word} {text}<" in reading.show(site, Asked({"id": "x", "at": str(at)})).content.decode()
+        compared = compare_page.show(site, Asked({"a": "x", "b": "x", "a_at": "0", "b_at": "1"})).content.decode()
+        assert "<h1>Near-duplicates</h1>" in compared
+        assert {"/document?id=x&at=0", "/document?id=x&at=1"} <= {html.unescape(f) for f in REPEATED.findall(compared)}
+
+
+def test_a_report_is_made_once_however_many_ask_first(monkeypatch):
+    made: list[object] = []
+    together = Barrier(16)
+
+    def ask(_: int) -> bytes:
+        together.wait()
+        return collection_report.show(Site(served), Asked()).content
+
+    served: Any = SimpleNamespace(run=object())
+    monkeypatch.setattr(collection_report, "_made", lambda run: made.append(run) or b"the report")
+    with ThreadPoolExecutor(16) as pool:
+        assert set(pool.map(ask, range(16))) == {b"the report"}
+    assert made == [served.run]
 
 
 def test_every_result_is_on_one_page(tmp_path):

@@ -70,7 +70,8 @@ def texts(session: LabellingSession, at: int) -> dict[str, Any]:
 
 
 def said(session: LabellingSession, data: bytes) -> dict[str, Any]:
-    """A label is taken; what is answered is the state after it."""
+    """A label is taken; what is answered is the state after it. Who the server knows is who said it, else whom the
+    page names."""
     if len(data) > LARGEST:
         raise Refused(f"more than {LARGEST:,} bytes.", 413)
     try:
@@ -81,7 +82,10 @@ def said(session: LabellingSession, data: bytes) -> dict[str, Any]:
         raise Refused("send a JSON object.")
     at = number(label.get("pair"), session)
     verdict, reason, note = label.get("verdict"), label.get("reason"), label.get("note", "")
-    if not all(x is None or isinstance(x, str) for x in (verdict, reason)) or not isinstance(note, str):
-        raise Refused("verdict, reason and note are strings.")
-    session.label(at, verdict, reason, note)
+    labeller = label.get("labeller", "")
+    if not all(x is None or isinstance(x, str) for x in (verdict, reason)):
+        raise Refused("verdict and reason are strings.")
+    if not (isinstance(note, str) and isinstance(labeller, str)):
+        raise Refused("note and labeller are strings.")
+    session.by(session.labeller or labeller).label(at, verdict, reason, note)
     return session.state()

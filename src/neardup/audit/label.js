@@ -231,7 +231,8 @@ const send = (number, words, { moves = false, during = visit } = {}) => {
       const before = said(number);
       const label = words(before);
       if (label && label !== before) {
-        state = await ask("labels", { pair: number, verdict: label.verdict, reason: label.reason, note: label.note });
+        const labeller = at("labeller").value.trim(); // a server that knows who asks passes over it
+        state = await ask("labels", { pair: number, verdict: label.verdict, reason: label.reason, note: label.note, labeller });
         drafts.delete(number);
         // Verdict, reason and note that were given while a pair was on screen are one step back.
         if (during !== null && taken.at(-1)?.visit !== during) taken.push({ number, before, visit: during });
@@ -335,6 +336,7 @@ const KEYS = {
 
 document.addEventListener("keydown", (event) => {
   if (!state || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.target === at("labeller")) return;
   if (event.target === at("note")) {
     if (event.key === "Enter") {
       event.preventDefault();
@@ -394,9 +396,23 @@ at("keys").append(
   element("p", { class: "note" }, "Every verdict is saved as soon as it is given. You can close the page and go on another day."),
 );
 
+// Who labels, where the server does not know: the browser remembers what was typed, if it may.
+const NAME = "neardup-labeller";
+const remembered = (name) => {
+  try {
+    if (name !== undefined) localStorage.setItem(NAME, name);
+    return localStorage.getItem(NAME) || "";
+  } catch {
+    return "";
+  }
+};
+at("labeller").addEventListener("change", () => remembered(at("labeller").value.trim()));
+
 const start = async () => {
   try {
     state = await ask("state");
+    at("asked-name").hidden = Boolean(state.labeller);
+    at("labeller").value = remembered();
     await go(state.open ?? 0);
   } catch (error) {
     trouble(error);

@@ -54,7 +54,7 @@ REASONS: dict[str, dict[str, str]] = {
 }
 """By verdict: the name in the file, and the words."""
 
-LONGEST_NOTE = 2000
+LONGEST_NOTE, LONGEST_NAME = 2000, 100
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ class Label:
             raise UsageError(f"reason = {self.reason!r}: for the verdict {self.verdict} choose one of {known}.")
         if len(self.note) > LONGEST_NOTE:
             raise UsageError(f"a note of {len(self.note):,} characters: {LONGEST_NOTE:,} are the most.")
+        if len(self.labeller) > LONGEST_NAME:
+            raise UsageError(f"a labeller of {len(self.labeller):,} characters: {LONGEST_NAME:,} are the most.")
 
 
 class Labels:

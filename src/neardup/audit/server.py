@@ -7,7 +7,7 @@ serve    run it on a loopback address until somebody stops it
     GET  /api/state      what was said so far, and what it amounts to
     GET  /api/pairs/N    a pair, with its differences
     GET  /api/texts/N    its texts, as far as they were kept
-    POST /api/labels     {"pair": N, "verdict": …, "reason": …, "note": …}; answered when it is on disk
+    POST /api/labels     {"pair": N, "verdict": …, "reason": …, "note": …, "labeller": …}; answered when it is on disk
 
 Whoever asks must know the token, which stands in the fragment of the printed address (it is never sent to a server nor
 to another site) and comes as a header. A request under another name than this machine's is refused, so that a foreign

@@ -7,6 +7,7 @@ A session that was begun goes on: pairs are drawn once, and belong to one run.
 """
 
 import json
+from copy import copy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,12 @@ class LabellingSession:
                     f"with them, or move {folder} away to draw new ones."
                 )
         return session
+
+    def by(self, labeller: str) -> "LabellingSession":
+        """The same session, with the same labels, as another person goes on with it."""
+        other = copy(self)
+        other.labeller = labeller
+        return other
 
     def of_run(self, result: Result) -> bool:
         """Whether its pairs are removals of this run, and not of another one in the same folder."""

@@ -70,6 +70,7 @@ def command(file: str, show: Any, format_: str | None, quiet: bool, **given: Any
     from neardup.kernels import when_compiling
     from neardup.refine import group
     from neardup.refine.formats import Fields, read
+    from neardup.refine.formats.records import MissingField
     from neardup.refine.formats.verbatim import dumps
     from neardup.refine.signature import PAGES
     from neardup.text.workers import PageExtractor
@@ -80,7 +81,10 @@ def command(file: str, show: Any, format_: str | None, quiet: bool, **given: Any
     names = {given[name] for name in ("text_field", "html_field", "signature_field", "id_field")} - {None}
     results, lines = _parsed(*_read(file), format_, names)
     fields = Fields(given["text_field"], given["html_field"], given["signature_field"], given["id_field"])
-    page = read(results, format=format_, fields=fields)
+    try:
+        page = read(results, format=format_, fields=fields)
+    except MissingField as error:
+        raise UsageError(f"--{error.role}-field {error.path}: {error.why}") from error
     number = len(page.results)
     if number > MOST:
         raise UsageError(

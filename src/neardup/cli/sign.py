@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.command(no_args_is_help=False)
 @files_argument
 @click.option("--field", default="neardup_signature", show_default=True, metavar="NAME", help="Of the signature.")
+@click.option("--overwrite", is_flag=True, help="Also where that field holds something that is no signature.")
 @click.option("--text-field", metavar="NAME", help="Field with the text.  [default: guessed]")
 @click.option("--html/--no-html", default=None, help="The text field holds HTML.  [default: guessed]")
 @click.option(
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
 )
 @click.option("--max-document-bytes", default=64 << 20, show_default=True, help="Longer documents are errors.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-def command(files: tuple[str, ...], field: str, quiet: bool, **given: Any) -> None:
+def command(files: tuple[str, ...], field: str, overwrite: bool, quiet: bool, **given: Any) -> None:
     """Give every document a signature by which search results are grouped.
 
     FILES: JSONL, also compressed; standard input if there are none. Every line comes out as it is, with one field
-    more: 256 bytes as base64, 344 characters, whatever the document's length. Keep it in the search engine, stored and
-    not indexed, and ask for it with the results; `neardup group` then needs no text.
+    more: 256 bytes as base64, 344 characters, whatever the document's length. A signature that is there is made again.
+    Keep it in the search engine, stored and not indexed, and ask for it with the results; `neardup group` then needs no
+    text.
 
     \b
     neardup sign pages.jsonl.gz | load-into-engine
@@ -55,7 +57,8 @@ def command(files: tuple[str, ...], field: str, quiet: bool, **given: Any) -> No
     output = sys.stdout.buffer
     named = places(files, talk)
     when_compiling(lambda: talk.say("Compiling, once on this machine: up to half a minute."))
-    with quiet_when_nobody_listens(), _Signing(field, untouched=given["on_error"] == "pass") as signing:
+    signing = _Signing(field, overwrite=overwrite, untouched=given["on_error"] == "pass")
+    with quiet_when_nobody_listens(), signing:
         for batch in _lines(named, given, counted, talk):
             output.write(signing(batch))
             output.flush()
@@ -91,13 +94,13 @@ def _lines(named: tuple[str, ...], given: dict[str, Any], counted: Counted, talk
 class _Signing:
     """Lines in, lines with a signature out, on all cores."""
 
-    def __init__(self, field: str, *, untouched: bool) -> None:
-        """untouched: lines without a document are passed on."""
+    def __init__(self, field: str, *, overwrite: bool, untouched: bool) -> None:
+        """overwrite: whatever the field holds. untouched: lines without a document are passed on."""
         from neardup.gather import cores
         from neardup.refine.signature import PAGES
         from neardup.text.workers import PageExtractor
 
-        self._field, self._untouched = field, untouched
+        self._field, self._overwrite, self._untouched = field, overwrite, untouched
         self._name = json.dumps(field, ensure_ascii=False).encode("utf-8", "replace")
         self._cores = cores()
         self._pool = ThreadPoolExecutor(self._cores)
@@ -122,7 +125,7 @@ class _Signing:
         made: list[bytes] = []
         for line in batch:
             if line.document is not None:
-                made.append(self._with(_text(line), next(signatures)) + b"\n")
+                made.append(self._with(line, next(signatures)) + b"\n")
             elif self._untouched:
                 made.append(line.raw + line.end)
         return b"".join(made)
@@ -138,21 +141,40 @@ class _Signing:
             contents[at] = text or ""
         return sign_many(contents), read.count(None)
 
-    def _with(self, line: bytes, signature: bytes) -> bytes:
+    def _with(self, line: "Line", signature: bytes) -> bytes:
         """The object of a line with its signature. All else stays byte for byte, unless there is one already: then the
         fields' values do."""
         import msgspec
 
         from neardup.refine.formats.verbatim import dumps, loads
 
-        if self._name in line:
+        text = _text(line)
+        if self._name in text:
             try:
-                fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+                fields = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
             except msgspec.MsgspecError:  # what Python writes and JSON does not know: NaN, half of a surrogate pair
-                fields = loads(line, "the line")
+                fields = loads(text, "the line")
+            if self._field in fields:
+                self._may_go(fields[self._field], line)
             return dumps({**fields, self._field: signature.decode()})
-        body = line.rstrip(b" \t\r")
-        return b'%b,%b:"%b"}%b' % (body[:-1].rstrip(b" \t"), self._name, signature, line[len(body) :])
+        body = text.rstrip(b" \t\r")
+        return b'%b,%b:"%b"}%b' % (body[:-1].rstrip(b" \t"), self._name, signature, text[len(body) :])
+
+    def _may_go(self, value: Any, line: "Line") -> None:
+        """Refuse to lose what is no signature."""
+        import msgspec
+
+        from neardup.refine.formats.verbatim import dumps
+        from neardup.refine.signature import is_signature
+
+        held = bytes(value) if isinstance(value, msgspec.Raw) else dumps(value)
+        if self._overwrite or held in (b"null", b'""') or (held[:1] == b'"' and is_signature(json.loads(held))):
+            return
+        shown = held[:40].decode("utf-8", "replace") + ("…" if len(held) > 40 else "")
+        raise UsageError(
+            f"{line.source}, line {line.number}: its field {self._field!r} holds {shown}, which is no signature and "
+            "would be lost. Give another --field, or --overwrite."
+        )
 
 
 def _text(line: "Line") -> bytes:

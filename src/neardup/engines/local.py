@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, astuple
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -23,16 +23,16 @@ from numpy.typing import NDArray
 
 from neardup.atomic import appearing, write_error
 from neardup.clusters.keep import keep_columns
+from neardup.engines.sketching import sketched
 from neardup.engines.steps import Steps
 from neardup.engines.work import Work
 from neardup.errors import InputError, WorkError
-from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
 from neardup.sketches import artefact
 from neardup.sketches.base import Sketcher
 from neardup.sources import format_of, stamp_of
 from neardup.sources.base import Documents, InputFile, Problem, Problems, Split
-from neardup.text.batches import TextBatch, looks_like_pages, readable, text_batch, without
+from neardup.text.batches import TextBatch, looks_like_pages, readable
 from neardup.text.workers import PageExtractor
 from neardup.verify.measure import Shelf
 
@@ -97,28 +97,18 @@ class LocalEngine:
         problems = Problems(rules.on_error, rules.max_document_bytes)
 
         def sketch(documents: Documents) -> pa.RecordBatch:
-            sizes = text_batch(documents.text).sizes
-            long = sizes > rules.max_document_bytes
-            for i in np.flatnonzero(long).tolist():
-                limit = f"{sizes[i]:,} bytes, more than {rules.max_document_bytes:,}"
-                problems.report(*_place(split, documents, i), "too long", limit, "Raise --max-document-bytes")
-            if long.any():
-                documents = replace(documents, text=without(documents.text, long))
             if not fields.html and documents.html is None and looks_like_pages(documents.text):
                 self.pages_as_text = split.file.name
-            text, failed = readable(documents, fields.html, self.extract, _urls(split, documents))
-            for i in np.flatnonzero(failed).tolist():
-                problems.report(
-                    *_place(split, documents, i), "not HTML", "the parser gives up this page, or dies of it"
-                )
-            made = self.sketcher.sketch(text)
-            made.status[long | failed] = kernel.SKIPPED
-            for i in np.flatnonzero(made.status == kernel.INVALID).tolist():
-                bytes_ = f"{text.sizes[i]:,} bytes of text"
-                problems.report(*_place(split, documents, i), "not UTF-8", bytes_, "Convert it to UTF-8")
-            return artefact.batch(
-                layout, split.file.name, documents, fields.url, made, np.where(long, sizes, text.sizes)
+            made, sizes = sketched(
+                documents,
+                fields.html,
+                _urls(split, documents),
+                self.sketcher,
+                self.extract,
+                rules.max_document_bytes,
+                lambda i, *what: problems.report(*_place(split, documents, i), *what),
             )
+            return artefact.batch(layout, split.file.name, documents, fields.url, made, sizes)
 
         def watched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             advanced = 0

@@ -20,6 +20,10 @@ again. So equal filters match by exactly 1, and 7 passages of 10 by exactly 0.7.
 
 Where nothing is in common, c is hypergeometric: what seems to be common has a mean of about 0 and a standard error of
 sqrt(a b / ((m - 1) (1 - a/m) (1 - b/m))) / k elements. `_containment` uses it.
+
+Skipping. `group` compares every result with every anchor, and nearly all pairs have little in common. They are left
+before anything is divided or rounded: where the estimate is too small, and by more than rounding could make up for.
+That is half an element of those that are kept, or n(a) / (2 kept) of the estimate.
 """
 
 from math import floor, log, sqrt
@@ -126,18 +130,23 @@ def estimates(bits: int, hashes: int, out: Any) -> None:
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _match(filters: Any, ones: Any, elements: Any, sizes: Any, most: int, i: int, j: int) -> tuple[float, float]:
+def _common(filters: Any, ones: Any, sizes: Any, i: int, j: int) -> Any:
+    """How many elements two filters seem to have in common."""
+    a, b = filters[i], filters[j]
+    both = 0
+    for w in range(a.shape[0]):
+        both += _ones(a[w] & b[w])
+    return sizes[ones[i]] + sizes[ones[j]] - sizes[ones[i] + ones[j] - both]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _match(common: float, ones: Any, elements: Any, sizes: Any, most: int, i: int, j: int) -> tuple[float, float]:
     """The share of the longer one's elements that the other has too; and how long the shorter one is, the longer one
     being 1. Both have elements, and not the same identity."""
     longer, shorter = (i, j) if elements[i] >= elements[j] else (j, i)
     ratio = elements[shorter] / elements[longer]
     if elements[shorter] < FEWEST:
         return 0.0, ratio
-    a, b = filters[i], filters[j]
-    both = 0
-    for w in range(a.shape[0]):
-        both += _ones(a[w] & b[w])
-    common = sizes[ones[i]] + sizes[ones[j]] - sizes[ones[i] + ones[j] - both]
     kept = min(elements[longer], most)
     found = floor(kept * max(common / sizes[ones[longer]], 0.0) + 0.5)
     return min(found / kept, ratio), ratio
@@ -170,7 +179,8 @@ def scores(
             if identities[i] == identities[j]:
                 out[p, 0] = out[p, 1] = 1.0
             else:
-                match, ratio = _match(filters, ones, elements, sizes, most, i, j)
+                common = _common(filters, ones, sizes, i, j)
+                match, ratio = _match(common, ones, elements, sizes, most, i, j)
                 out[p, 0] = match
                 out[p, 1] = _containment(bits, ones, elements, most, hashes, i, j, match, ratio)
 
@@ -203,6 +213,11 @@ def group(
     bits = 64 * filters.shape[1]
     n = elements.shape[0]
     begun = np.empty(n, np.int64)
+    seen = np.empty(n, np.float64)  # how much of the estimate is one element: less than 1 where they are sampled
+    rounding = 0.0
+    for i in range(n):
+        seen[i] = sizes[ones[i]] / max(elements[i], 1)
+        rounding = max(rounding, 0.501 * sizes[ones[i]] / max(min(elements[i], most), 1))
     groups = 0
     for i in range(n):
         anchors[i], relations[i], matches[i], containments[i] = i, ALONE, 1.0, _UNKNOWN
@@ -214,7 +229,12 @@ def group(
             if identities[i] == identities[j]:
                 anchors[i], relations[i], matches[i], containments[i] = j, IDENTICAL, 1.0, 1.0
                 break
-            match, ratio = _match(filters, ones, elements, sizes, most, i, j)
+            common = _common(filters, ones, sizes, i, j)
+            short, long = min(elements[i], elements[j]), max(elements[i], elements[j])
+            enough = min(threshold * long, 0.999 * contained * short) * seen[i if elements[i] == long else j]
+            if max(common, 0.0) + rounding < enough:
+                continue
+            match, ratio = _match(common, ones, elements, sizes, most, i, j)
             if match <= best or (match < threshold and match < 0.999 * contained * ratio):
                 continue
             containment = _containment(bits, ones, elements, most, hashes, i, j, match, ratio)

@@ -60,7 +60,7 @@ def group(
     results     a list of dicts, the best first, or a whole response of a known engine; or a Page of them that
                 `formats.read` made, and then format and fields are not looked at. What is compared is a stored
                 signature (field `neardup_signature`, made by `sign`), else the text, else the HTML, else the snippet,
-                else the title; a result without any of them stands alone
+                else the title; a result without any of them stands alone. HTML without text is none
     threshold   the share of passages from which on two results are near-duplicates. 0: all that can be compared are in
                 one group; 1: those with all passages in common
     query       compare the passages around its words alone. It takes the text or HTML of all results: where some have
@@ -113,12 +113,13 @@ def _signed(
     bases = [_basis(result, stored=not by_passages) for result in results]
     if results and set(bases) == {"signature"}:
         return decoded([result.signature or "" for result in results]), bases, False
+    contents = _contents(results, bases, extract)
     rows = np.zeros((len(results), SIGNATURE_BYTES), np.uint8)
     stored = [place for place, basis in enumerate(bases) if basis == "signature"]
     rows[stored] = decoded([results[place].signature or "" for place in stored], stored)
     others = [place for place, basis in enumerate(bases) if basis not in ("signature", "nothing")]
     if others:
-        texts = _texts([(results[place], bases[place]) for place in others], extract)
+        texts = [as_bytes(contents[place]) for place in others]
         if by_passages and query:
             texts = passages(texts, query)
         rows[others] = signatures_of(texts)
@@ -137,11 +138,15 @@ def _basis(result: Result, *, stored: bool) -> Basis:
     return "nothing" if result.title is None else "title"
 
 
-def _texts(chosen: Sequence[tuple[Result, Basis]], extract: Extract | None) -> list[bytes]:
-    """What is compared of each result, as text."""
-    contents: list[Any] = [getattr(result, basis) for result, basis in chosen]
-    pages = [at for at, (_, basis) in enumerate(chosen) if basis == "html"]
-    if pages:
-        for at, text in zip(pages, read_pages([contents[at] for at in pages], extract), strict=True):
-            contents[at] = text or ""
-    return [as_bytes(content) for content in contents]
+def _contents(results: Sequence[Result], bases: list[Basis], extract: Extract | None) -> list[Any]:
+    """What is compared of each result. Where HTML turns out to have no text, its basis becomes what comes next."""
+    pages = [place for place, basis in enumerate(bases) if basis == "html"]
+    read = read_pages([results[place].html or "" for place in pages], extract) if pages else []
+    texts = dict(zip(pages, read, strict=True))
+    for place, text in texts.items():
+        if not text or text.isspace():
+            bases[place] = _basis(results[place]._replace(html=None), stored=False)
+    return [
+        texts[place] if basis == "html" else getattr(result, basis, None)
+        for place, (result, basis) in enumerate(zip(results, bases, strict=True))
+    ]

@@ -3,6 +3,7 @@
     sign            a text or a page → the signature as base64, to be kept as a field of the document
     sign_many       the same for a list
     signatures      texts → signatures as rows of bytes; signatures_in, those of a batch
+    is_signature    whether a value is one, of any version
     decoded         base64 → rows of bytes, refused where they were made otherwise
     Signed          rows of bytes → what the kernels compare
 
@@ -234,6 +235,14 @@ def read_pages(pages: Sequence[str | bytes], extract: Extract | None = None) -> 
         for page in pages
     ]
     return [None if read is None else read[0] for read in (extract or PageExtractor(PAGES))(given)]
+
+
+def is_signature(value: Any) -> bool:
+    """Whether a value is a signature as base64, of this version or another."""
+    try:
+        return isinstance(value, str) and len(a2b_base64(value, strict_mode=True)) == SIGNATURE_BYTES
+    except (Error, ValueError):
+        return False
 
 
 def decoded(given: Sequence[str | bytes], places: Sequence[int] | None = None) -> NDArray[np.uint8]:

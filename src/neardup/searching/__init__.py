@@ -21,12 +21,12 @@ A word is what the rest of neardup calls one, so a query finds what dedup compar
 
 from typing import TYPE_CHECKING, Any
 
-from neardup.searching.answers import Found, Full, Hit
+from neardup.searching.answers import Called, Found, Full, Hit
 
 if TYPE_CHECKING:
     from neardup.searching.collection import Collection as Collection
 
-__all__ = ["Collection", "Found", "Full", "Hit"]
+__all__ = ["Called", "Collection", "Found", "Full", "Hit"]
 
 
 def __getattr__(name: str) -> Any:

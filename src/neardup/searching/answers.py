@@ -24,6 +24,8 @@ class Hit:
     """What `neardup.refine` compares results by."""
     place: int
     """Its number in the collection, from 0, in the order in which it is read."""
+    at: int | None = None
+    """Its place again, where another document has the same id."""
 
 
 @dataclass(frozen=True)
@@ -49,3 +51,14 @@ class Full:
     url: str | None
     title: str
     text: str
+    at: int | None = None
+    """Its place, where another document has the same id."""
+
+
+@dataclass(frozen=True)
+class Called:
+    """What a document is called: all of it that can be had without its text."""
+
+    title: str
+    at: int | None
+    """Its place, where another document has the same id."""

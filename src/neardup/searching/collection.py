@@ -9,7 +9,7 @@ from neardup.atomic import appearing
 from neardup.errors import OutputError, UsageError
 from neardup.gather import Reading
 from neardup.result import Result
-from neardup.searching.answers import Found, Full, Hit, Snippet
+from neardup.searching.answers import Called, Found, Full, Hit, Snippet
 from neardup.searching.building import TERMS, build
 from neardup.searching.documents import Documents
 from neardup.searching.engine import Engine, library
@@ -92,17 +92,24 @@ class Collection:
             runs, partial = asked.parts, True
             ranked, total = self._engine.search(runs, asked.without, every=False, start=start, most=most)
         shown = self._snippets([number for _, number in ranked], runs) if snippets else [[] for _ in ranked]
-        hits = [self._hit(*hit, snippet) for hit, snippet in zip(ranked, shown, strict=True)]
+        hits = self._hits(ranked, shown)
         return Found(hits, total, time.perf_counter() - began, partial and total > 0, runs)
 
     def snippets(self, found: Found, hits: Iterable[Hit]) -> list[Snippet]:
         """The snippets of some of the hits that were found."""
         return self._snippets([hit.place for hit in hits], found.runs)
 
-    def get(self, id: str) -> Full | None:
-        """The document with this id; the first of them, where ids are not unique."""
-        number = self._documents.numbered(id)
+    def get(self, id: str, place: int | None = None) -> Full | None:
+        """The document with this id; where ids are not unique, the one at this place, else the first of them."""
+        number = self._documents.numbered(id, place)
         return None if number is None else self._documents.full(number)
+
+    def called(self, id: str, place: int | None = None) -> Called | None:
+        """What the same document is called. Its text, which may be long, is not read."""
+        number = self._documents.numbered(id, place)
+        if number is None:
+            return None
+        return Called(self._documents.about(number)[2], number if self._documents.repeated([id])[0] else None)
 
     def texts(self, ids: Iterable[str]) -> list[str | None]:
         """The texts of documents, None for an id that there is not."""
@@ -116,9 +123,15 @@ class Collection:
     def _snippets(self, numbers: Iterable[int], runs: Sequence[Run]) -> list[Snippet]:
         return cut([self._documents.text(number) for number in numbers], runs)
 
-    def _hit(self, score: float, number: int, snippet: Snippet) -> Hit:
-        id, url, title, signature = self._documents.about(number)
-        return Hit(id, url, title, score, snippet, signature, number)
+    def _hits(self, ranked: Sequence[tuple[float, int]], shown: Sequence[Snippet]) -> list[Hit]:
+        about = [self._documents.about(number) for _, number in ranked]
+        repeated = self._documents.repeated([id for id, *_ in about])
+        return [
+            Hit(id, url, title, score, snippet, signature, number, number if again else None)
+            for (score, number), (id, url, title, signature), snippet, again in zip(
+                ranked, about, shown, repeated, strict=True
+            )
+        ]
 
     def __len__(self) -> int:
         return self.documents

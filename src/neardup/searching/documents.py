@@ -5,6 +5,7 @@ ids.npy           row 0: the ids' hashes, ascending; row 1: the number of the do
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from threading import Lock
@@ -91,12 +92,24 @@ class Documents:
         self._batches.clear()
         self._source.close()
 
-    def numbered(self, id: str) -> int | None:
-        """The number of the first document with this id."""
-        wanted = hash_ids(pa.array([id.encode("utf-8", "replace").decode()], pa.large_string()))[0]
-        low, high = np.searchsorted(self._hashes, wanted, "left"), np.searchsorted(self._hashes, wanted, "right")
+    def numbered(self, id: str, place: int | None = None) -> int | None:
+        """The number of the document with this id: of several the one at `place`, else the first."""
+        if place is not None and 0 <= place < len(self) and self.about(place)[0] == id:
+            return place
+        low, high = (int(found[0]) for found in self._found([id]))
         numbers = (int(n) for n in self._numbers[low:high])
         return next((n for n in numbers if self.about(n)[0] == id), None)
+
+    def repeated(self, ids: Sequence[str]) -> list[bool]:
+        """Which of these ids more than one document has."""
+        low, high = self._found(ids)
+        several: list[bool] = (high - low > 1).tolist()
+        return several
+
+    def _found(self, ids: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Where the hashes of ids begin and end."""
+        wanted = hash_ids(pa.array([id.encode("utf-8", "replace").decode() for id in ids], pa.large_string()))
+        return np.searchsorted(self._hashes, wanted, "left"), np.searchsorted(self._hashes, wanted, "right")
 
     def about(self, number: int) -> tuple[str, str | None, str, bytes]:
         """Id, URL, title and signature of document `number`."""
@@ -112,7 +125,8 @@ class Documents:
     def full(self, number: int) -> Full:
         """The whole document."""
         id, url, title, _ = self.about(number)
-        return Full(id, url, title, self.text(number).tobytes().decode())
+        at = number if self.repeated([id])[0] else None
+        return Full(id, url, title, self.text(number).tobytes().decode(), at)
 
     def _at(self, number: int) -> tuple[_Batch, int]:
         which = bisect_right(self._starts, number) - 1

@@ -63,7 +63,7 @@ class Access:
         if not self.guarded:
             return
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-        token = _password(given) if scheme.lower() == b"basic" else given.strip()
+        token = _name_and_password(given)[1] if scheme.lower() == b"basic" else given.strip()
         reads, writes = self._may(token)
         if scheme.lower() not in (b"basic", b"bearer") or not reads:
             raise Problem(
@@ -85,6 +85,12 @@ class Access:
         # Both are compared, whatever the first one says, so that the time tells nothing.
         reads, writes = (known is not None and compare_digest(digest, known) for known in (self._read, self._write))
         return reads or writes, writes
+
+
+def user_of(headers: Mapping[bytes, bytes]) -> str:
+    """The name beside the token, where a browser's user gave one. It is no proof: any name will do."""
+    scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+    return _name_and_password(given)[0].decode("utf-8", "replace") if scheme.lower() == b"basic" else ""
 
 
 def is_loopback(host: str) -> bool:
@@ -123,12 +129,13 @@ def _check_browser(method: str, headers: Mapping[bytes, bytes]) -> None:
         raise Problem("foreign-origin", "Pages are not shown within those of other sites.")
 
 
-def _password(given: bytes) -> bytes:
+def _name_and_password(given: bytes) -> tuple[bytes, bytes]:
     """Of the Basic scheme; nothing where it cannot be read."""
     try:
-        return b64decode(given.strip(), validate=True).partition(b":")[2]
+        name, _, password = b64decode(given.strip(), validate=True).partition(b":")
     except ValueError:
-        return b""
+        return b"", b""
+    return name, password
 
 
 @lru_cache(64)

@@ -14,7 +14,7 @@ import msgspec
 from neardup.errors import NeardupError
 from neardup.index import Index
 from neardup.service import openapi
-from neardup.service.access import Access
+from neardup.service.access import Access, user_of
 from neardup.service.deadlines import Deadlines
 from neardup.service.endpoints import Endpoints, id_of
 from neardup.service.http import JSON, Call, Gone, Receive, Room, Scope, Send
@@ -158,7 +158,14 @@ class App:
             await self._compiled(call, route.needs)
         shown = await self.endpoints.at_leisure(
             lambda: route.show(
-                self._site, Asked(fields(call.query), fields(sent if route.takes == FORM else b""), rest, sent)
+                self._site,
+                Asked(
+                    fields(call.query),
+                    fields(sent if route.takes == FORM else b""),
+                    rest,
+                    sent,
+                    user_of(call.headers) if self._access.guarded else "",
+                ),
             )
         )
         onward = {"location": shown.location} if shown.location else {}

@@ -34,7 +34,8 @@ class Fields:
 
 
 class Result(NamedTuple):
-    """One result. What it does not have is None, and so is what is empty, and a snippet that nobody needs."""
+    """One result. What it does not have is None, and so is what is empty, and a snippet that nobody needs
+    where there is a text or a signature."""
 
     id: Id | None
     url: str | None

@@ -23,6 +23,14 @@ NAMES: dict[str, tuple[str, ...]] = {
 """The usual names of what a result may have, the likelier first."""
 
 
+class MissingField(UsageError):
+    """A field that the caller named and no result has. `role` is what it should be: text, html, signature or id."""
+
+    def __init__(self, role: str, path: str, why: str) -> None:
+        super().__init__(f"{role}_field = {path!r}: {why}")
+        self.role, self.path, self.why = role, path, why
+
+
 def results(
     records: Sequence[Any],
     fields: Fields,
@@ -35,7 +43,7 @@ def results(
 
     raws      what goes back to the caller, where it is not the record itself
     snippet   of a raw record, where the format has a place of its own for it, which goes before the usual names. It is
-              not looked at where a result has anything better to compare
+              not looked at where a result has a text or a signature; HTML may turn out to have no text
     """
     if not all(isinstance(record, dict) for record in records):
         raise _no_object(records)
@@ -50,10 +58,10 @@ def results(
                 records = _reached(records, name, role, present)
     columns = [_column(records, chosen[role]) for role in ("url", "title", "snippet", "text", "html", "signature")]
     if snippet is not None:
-        whole = zip(*columns[3:], strict=True)
+        usual, texts, signatures = columns[2], columns[3], columns[5]
         columns[2] = [
-            usual if any(better) else snippet(raw) or usual
-            for usual, raw, better in zip(columns[2], raws, whole, strict=True)
+            named if text or signature else snippet(raw) or named
+            for named, raw, text, signature in zip(usual, raws, texts, signatures, strict=True)
         ]
     return list(map(Result, [_id(record, chosen["id"]) for record in records], *columns, raws))
 
@@ -117,11 +125,15 @@ def _reached(records: Sequence[dict[str, Any]], path: str, role: str, present: s
         known = sorted(map(str, present))
         near = get_close_matches(path, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"they have {', '.join(known[:12]) or 'no fields'}."
-        raise UsageError(f"{role}_field = {path!r}: none of the {len(records)} results has that field; {hint}")
+        raise MissingField(role, path, f"none of the {len(records)} results has that field; {hint}")
     return [{**record, path: value} for record, value in zip(records, found, strict=True)]
 
 
 def _follow(record: Any, parts: list[str]) -> Any:
-    for part in parts:
-        record = record.get(part) if isinstance(record, dict) else None
-    return record
+    """What a path leads to; through a list of objects, all that it leads to in them."""
+    if not parts:
+        return record
+    if isinstance(record, list):
+        found = [value for one in record if (value := _follow(one, parts)) is not None]
+        return [text for value in found for text in (value if isinstance(value, list) else [value])] or None
+    return _follow(record.get(parts[0]), parts[1:]) if isinstance(record, dict) else None

@@ -45,6 +45,8 @@ class Asked:
     """What stands in the address where the page's path has {rest}."""
     body: bytes = b""
     """What was sent, as it came."""
+    user: str = ""
+    """The name that the browser's user gave beside the token."""
 
     def whole(self, name: str, otherwise: int, *, least: int, most: int) -> int:
         """A whole number in the address: the nearest that is allowed; `otherwise` where there is none."""
@@ -53,6 +55,10 @@ class Asked:
         if not (digits.isascii() and digits.isdecimal()):
             return otherwise
         return max(least, min(most, sign * int(digits[:18])))
+
+    def place(self, name: str) -> int:
+        """A document's place in the collection; -1 where none is given."""
+        return self.whole(name, -1, least=-1, most=1 << 60)
 
     def choice(self, name: str, among: tuple[str, ...]) -> str:
         """One of some words; the first of them where it is none."""

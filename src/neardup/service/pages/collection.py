@@ -69,6 +69,8 @@ class Named:
 
     number: int
     id: str
+    at: int | None
+    """Its number again, where another document has the same id."""
     title: str
     where: str
     """Its URL, or its id."""
@@ -218,16 +220,18 @@ def _names(clusters: Clusters, collection: "Collection", numbers: list[int]) -> 
     ids, urls = (facts.collection.any_order(column, documents).to_pylist() for column in ("id", "url"))
     made = []
     for number, id_, url in zip(numbers, ids, urls, strict=True):
-        full = collection.get(id_)
-        text = address("/document", id=id_)
+        called = collection.called(id_, number)
+        at = None if called is None else called.at
+        text = address("/document", id=id_, at=at)
         made.append(
             Named(
                 number,
                 id_,
-                clipped(legible(full.title if full is not None else id_), _TITLE) or "Without a title",
+                at,
+                clipped(legible(called.title if called is not None else id_), _TITLE) or "Without a title",
                 clipped(plain(url or id_), _NAME),
                 url if linkable(url) and len(url or "") <= LONGEST_LINK else None,
-                text if len(text) <= LONGEST_LINK and full is not None else None,
+                text if len(text) <= LONGEST_LINK and called is not None else None,
             )
         )
     return made
@@ -236,7 +240,7 @@ def _names(clusters: Clusters, collection: "Collection", numbers: list[int]) -> 
 def _member(clusters: Clusters, kept: Named, name: Named, row: int) -> Member:
     facts = clusters.facts
     decision = facts.decision
-    compare = address("/compare", a=kept.id, b=name.id)
+    compare = address("/compare", a=kept.id, b=name.id, a_at=kept.at, b_at=name.at)
     same = bool(facts.by_identity[row])
     score = float(decision.score[row])
     relation = RELATIONS[decision.relation[row]]
@@ -246,8 +250,8 @@ def _member(clusters: Clusters, kept: Named, name: Named, row: int) -> Member:
         RELATION_WORDS.get(relation, relation),
         MEASURED_WORDS.get(measured, measured),
         "same" if same else f"{score:g}" if facts.counted else f"{score:.3f}",
-        None if same else _known(decision.removed_in_kept[row]),
-        None if same else _known(decision.kept_in_removed[row]),
+        1.0 if same else _known(decision.removed_in_kept[row]),
+        1.0 if same else _known(decision.kept_in_removed[row]),
         int(facts.tokens[name.number]),
         compare if len(compare) <= 2 * LONGEST_LINK else None,
     )

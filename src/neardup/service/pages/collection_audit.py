@@ -96,27 +96,27 @@ def begin(site: Site, asked: Asked) -> Shown:
 
 
 def _state(site: Site, asked: Asked) -> Shown:
-    return _json(_drawn(site).state())
+    return _json(_drawn(site, asked).state())
 
 
 def _pair(site: Site, asked: Asked) -> Shown:
     from neardup.audit import answering
 
-    session = _drawn(site)
+    session = _drawn(site, asked)
     return _answered(lambda: answering.pair(session, answering.number(asked.rest, session)))
 
 
 def _texts(site: Site, asked: Asked) -> Shown:
     from neardup.audit import answering
 
-    session = _drawn(site)
+    session = _drawn(site, asked)
     return _answered(lambda: answering.texts(session, answering.number(asked.rest, session)))
 
 
 def _label(site: Site, asked: Asked) -> Shown:
     from neardup.audit import answering
 
-    session = _drawn(site)
+    session = _drawn(site, asked)
     return _answered(lambda: answering.said(session, asked.body))
 
 
@@ -129,11 +129,14 @@ ASKED = (
 """What the page asks for."""
 
 
-def _drawn(site: Site) -> "LabellingSession":
+def _drawn(site: Site, asked: Asked) -> "LabellingSession":
+    """What was drawn, for whoever asks: a label carries the name that was given beside the token."""
+    from neardup.audit.labels import LONGEST_NAME
+
     session = _auditing(run_of(site)).session()
     if session is None:
         raise Problem("not-found", "No pairs have been drawn: begin on /collection/audit.")
-    return session
+    return session.by(asked.user.strip()[:LONGEST_NAME])
 
 
 def _answered(answer: Any) -> Shown:

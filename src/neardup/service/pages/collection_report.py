@@ -5,9 +5,9 @@ in a thread of its own: of a large collection that takes longer than a request m
 there. It is kept in memory, and may have some megabytes: it carries texts.
 """
 
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from functools import lru_cache
-from threading import Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from neardup.service.pages.asking import Asked, Shown, Site
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 PATIENCE = 8.0
 """Seconds that a request waits for it."""
 
+_ASKING = Lock()
+"""Held while it is found out whether it is being made: of two that ask first, one makes it."""
+
 
 def show(site: Site, asked: Asked) -> Shown:
     """GET /collection/report."""
-    try:
-        return Shown(_coming(run_of(site)).result(PATIENCE))
-    except TimeoutError:
+    run = run_of(site)
+    with _ASKING:
+        coming = _coming(run)
+    done, _ = wait([coming], PATIENCE)
+    if not done:
         return page(
             "Report",
             "collection_coming.html",
@@ -34,9 +39,9 @@ def show(site: Site, asked: Asked) -> Shown:
             scripts=["collection_coming.js"],
             within="report",
         )
-    except Exception:
+    if coming.exception() is not None:
         _coming.cache_clear()  # whoever asks again, tries again
-        raise
+    return Shown(coming.result())
 
 
 @lru_cache(1)

@@ -76,8 +76,8 @@ def show(site: Site, asked: Asked) -> Shown:
     """GET /compare: the form; with a and b, two documents of the collection."""
     a, b = (asked.query.get(name, "") for name in "ab")
     if not (a or b):
-        return _form([Written(side, "", "auto") for side in SIDES])
-    documents = [_stored(site, id_) for id_ in (a, b)]
+        return _form(site, [Written(side, "", "auto") for side in SIDES])
+    documents = [_stored(site, id_, asked.place(f"{name}_at")) for name, id_ in (("a", a), ("b", b))]
     from neardup.comparing.documents import Source
 
     most = site.limits.document
@@ -94,7 +94,7 @@ def show(site: Site, asked: Asked) -> Shown:
         report = _compared(*sources)
     except InputError as error:
         raise Problem("invalid", _for_people(error)) from None
-    return _answer(report, documents=documents)
+    return _answer(site, report, documents=documents)
 
 
 def prepare() -> None:
@@ -110,18 +110,18 @@ def answer(site: Site, asked: Asked) -> Shown:
     try:
         report = _compared(*(each.source(site.limits.document) for each in written))
     except InputError as error:
-        return _form(written, trouble=_for_people(error), status=422)
-    return _answer(report, written=written)
+        return _form(site, written, trouble=_for_people(error), status=422)
+    return _answer(site, report, written=written)
 
 
 def _kind(given: str) -> str:
     return given if given in KINDS else KINDS[0]
 
 
-def _stored(site: Site, id_: str) -> "Full":
+def _stored(site: Site, id_: str, place: int) -> "Full":
     if site.collection is None:
         raise Problem("no-document", "No collection is served here: start neardup serve with --collection PATH.")
-    found = site.collection.get(id_)
+    found = site.collection.get(id_, place)
     if found is None:
         raise Problem("no-document", "The collection has no document with one of these ids.")
     return found
@@ -144,7 +144,7 @@ def _for_people(error: InputError) -> str:
     return said
 
 
-def _form(written: list[Written], *, trouble: str = "", status: int = 200) -> Shown:
+def _form(site: Site, written: list[Written], *, trouble: str = "", status: int = 200) -> Shown:
     return page(
         "Compare",
         "compare.html",
@@ -153,12 +153,18 @@ def _form(written: list[Written], *, trouble: str = "", status: int = 200) -> Sh
         styles=["compare.css"],
         scripts=["compare.js"],
         written=written,
+        longest=_longest(site),
         trouble=trouble,
     )
 
 
+def _longest(site: Site) -> int:
+    """Bytes of a document that can be sent: the form that holds it is a body too."""
+    return min(site.limits.document, site.limits.body)
+
+
 def _answer(
-    report: "PairReport", *, written: list[Written] | None = None, documents: "list[Full] | None" = None
+    site: Site, report: "PairReport", *, written: list[Written] | None = None, documents: "list[Full] | None" = None
 ) -> Shown:
     half = report.relation == "passage" and report.resemblance >= SIMILAR
     heading = HEADINGS["similar" if half else report.relation]
@@ -185,6 +191,7 @@ def _answer(
         expected=expected,
         most_differences=MOST_DIFFERENCES,
         written=again or [],
+        longest=_longest(site),
         trouble="",
     )
 
@@ -202,7 +209,7 @@ def _named(side: str, document: "Full | None") -> dict[str, Any]:
     if document is None:
         return {"side": side, "title": "", "href": None}
     title = clipped(legible(document.title), 120) or clipped(legible(document.url or document.id), 120)
-    return {"side": side, "title": title, "href": address("/document", id=document.id)}
+    return {"side": side, "title": title, "href": address("/document", id=document.id, at=document.at)}
 
 
 def measured(score: "Score") -> str:

@@ -10,10 +10,10 @@ ROOM = 200_000
 
 
 def show(site: Site, asked: Asked) -> Shown:
-    """GET /document?id=."""
+    """GET /document?id=; with at= where several documents have the id."""
     if site.collection is None:
         raise Problem("no-document", "No collection is served here: start neardup serve with --collection PATH.")
-    found = site.collection.get(asked.query.get("id", ""))
+    found = site.collection.get(asked.query.get("id", ""), asked.place("at"))
     if found is None:
         raise Problem("no-document", "The collection has no document with this id.")
     title = clipped(legible(found.title), 160) or "Without a title"

@@ -193,9 +193,7 @@ def _plain(hits: "list[Hit]", grouped: "Grouped", numbered: Numbered) -> list[Sh
 
 def _similar(hits: "list[Hit]", anchor: int, member: "Member", shown: int) -> Similar:
     """`shown`: which of the two is to be named."""
-    return Similar(
-        _entry(hits, shown), relation_in_words(member), _link("/compare", a=hits[anchor].id, b=hits[member.place].id)
-    )
+    return Similar(_entry(hits, shown), relation_in_words(member), _compare(hits[anchor], hits[member.place]))
 
 
 def relation_in_words(member: "Member") -> str:
@@ -212,7 +210,7 @@ def relation_in_words(member: "Member") -> str:
 
 def _entry(hits: "list[Hit]", place: int) -> Entry:
     hit = hits[place]
-    text = _link("/document", id=hit.id)
+    text = _link("/document", id=hit.id, at=hit.at)
     outside = linkable(hit.url) and len(hit.url or "") <= LONGEST_LINK
     named = hit.title.strip() or hit.url or hit.id
     return Entry(
@@ -225,6 +223,10 @@ def _entry(hits: "list[Hit]", place: int) -> Entry:
     )
 
 
-def _link(path: str, **given: str) -> str | None:
+def _compare(first: "Hit", second: "Hit") -> str | None:
+    return _link("/compare", a=first.id, b=second.id, a_at=first.at, b_at=second.at)
+
+
+def _link(path: str, **given: object) -> str | None:
     made = address(path, **given)
     return made if len(made) <= 2 * LONGEST_LINK else None

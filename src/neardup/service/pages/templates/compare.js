@@ -1,7 +1,7 @@
 "use strict";
 // Files are read here, in the browser, into the fields; and a passage leads to its twin.
 (() => {
-  const LONGEST = 16 << 20; // what the service takes by default
+  const LONGEST = Number(document.getElementById("compare")?.dataset.longest); // bytes that the service takes
   const PAGES = /\.x?html?$/i;
 
   const said = (name, text) => {
