@@ -470,7 +470,7 @@ def _compared(result: "Result", *, whole: bool) -> dict[str, str]:
     """What is compared of a search result. whole: a signature is enough, where there is one."""
     found = {} if result.signature is None else {SIGNATURE_FIELD: _base64(result.signature)}
     if not found or not whole:
-        for name in ("text", "html", "snippet", "title"):
+        for name in ("text", "html", "snippet"):
             content: Text = getattr(result, name)
             if content is not None:
                 found |= {name: _decoded(name, content)}

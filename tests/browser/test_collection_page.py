@@ -1,4 +1,4 @@
-"""/collection in a real browser: clusters, the report and the audit of a finished run, by clicking and typing."""
+"""/collection in a real browser: groups, the report and the audit of a finished run, by clicking and typing."""
 
 import html
 import json
@@ -89,10 +89,10 @@ def said(page) -> str:
 
 
 def where(page) -> list[str]:
-    return page.locator(".clusters .where").all_inner_texts()
+    return page.locator(".groups .where").all_inner_texts()
 
 
-def test_facts_and_clusters(any_page, served, result):
+def test_facts_and_groups(any_page, served, result):
     answer = any_page.page.goto(f"{served.address}/collection")
     page = any_page.page
     assert len(answer.body()) < LARGEST
@@ -101,11 +101,11 @@ def test_facts_and_clusters(any_page, served, result):
     figures = dict(zip(names, values, strict=True))
     assert figures["Documents"] == str(counts["documents"])
     assert figures["Removed"].split()[0] == str(counts["removed"])
-    assert figures["Clusters"] == str(counts["groups"])
+    assert figures["Groups"] == str(counts["groups"])
     assert figures["Largest"] == str(CROWD)
     page.get_by_text("How it was done").click()
     assert result.recipe.id in page.inner_text(".done")
-    assert said(page) == f"{counts['groups']} clusters."
+    assert said(page) == f"{counts['groups']} groups."
     assert where(page)[0] == "https://mirror0.example.net/"
     any_page.screenshot(f"collection-{page.viewport_size['width']}")
     assert any_page.overflow == 0
@@ -113,7 +113,7 @@ def test_facts_and_clusters(any_page, served, result):
     quiet(any_page, served)
 
 
-def test_clusters_have_pages_and_are_filtered(desktop, served, result):
+def test_groups_have_pages_and_are_filtered(desktop, served, result):
     page = opened(desktop, served)
     groups = result.counts["groups"]
     seen = [*where(page)]
@@ -125,7 +125,7 @@ def test_clusters_have_pages_and_are_filtered(desktop, served, result):
     page.get_by_role("searchbox").fill("SITE1.example")
     page.keyboard.press("Enter")
     page.wait_for_url("**q=SITE1.example**")
-    assert said(page).endswith(f" clusters of {groups}.")
+    assert said(page).endswith(f" groups of {groups}.")
     assert int(said(page).split()[0]) == _with(result, "site1.example")
     page.get_by_label("Relation").select_option("near")
     page.get_by_label("Order").select_option("weakest")
@@ -133,9 +133,12 @@ def test_clusters_have_pages_and_are_filtered(desktop, served, result):
     page.wait_for_url("**kind=near&order=weakest**")
     assert int(said(page).split()[0]) == _with(result, "site1.example", "near")
     assert all("near-duplicate" in kinds for kinds in page.locator(".kinds").all_inner_texts())
+    margins = [float(words.partition("the least similar one is ")[2].split()[0]) for words in _kinds(page)]
+    assert margins == sorted(margins)
+    assert margins
     page.get_by_role("searchbox").fill("no such name")
     page.keyboard.press("Enter")
-    page.get_by_text(f"0 clusters of {groups}.").wait_for()
+    page.get_by_text(f"0 groups of {groups}.").wait_for()
     page.go_back()
     assert page.get_by_role("searchbox").input_value() == "SITE1.example"
     page.go_back()
@@ -143,17 +146,22 @@ def test_clusters_have_pages_and_are_filtered(desktop, served, result):
     quiet(desktop, served)
 
 
+def _kinds(page) -> list[str]:
+    """Of groups that have others than the same words."""
+    return [words for words in page.locator(".kinds").all_inner_texts() if "all have the same words" not in words]
+
+
 def _with(result: Result, words: str, relation: str | None = None) -> int:
-    """Clusters with these words in a URL, and with a member of this relation: counted over the tables."""
+    """Groups with these words in a URL, and with a member of this relation: counted over the tables."""
     removed = result.removed.to_pylist()
     named = {row["kept_id"] for row in removed if words in f"{row['url']} {row['kept_url']}"}
     return len({row["kept_id"] for row in removed if relation in (None, row["relation"])} & named)
 
 
-def test_a_cluster_has_its_members_and_says_why(any_page, served, result):
+def test_a_group_has_its_members_and_says_why(any_page, served, result):
     page = opened(any_page, served)
-    page.locator(".clusters a").first.click()
-    page.wait_for_url("**/collection/cluster?kept=*")
+    page.locator(".groups a").first.click()
+    page.wait_for_url("**/collection/group?kept=*")
     assert page.inner_text("h1") == f"{CROWD} documents, one kept"
     assert "Kept because it is the one that comes first in the input." in page.inner_text(".kept")
     table = page.locator(".members tbody tr")
@@ -163,7 +171,7 @@ def test_a_cluster_has_its_members_and_says_why(any_page, served, result):
     assert "near-duplicate" in last
     assert "measured" in last
     assert table.first.locator("td.less").all_text_contents()[:2] == ["100%", "100%"]
-    any_page.screenshot(f"cluster-{page.viewport_size['width']}")
+    any_page.screenshot(f"group-{page.viewport_size['width']}")
     assert any_page.overflow == 0
     assert any_page.violations() == []
     page.get_by_role("link", name="Next").click()
@@ -173,15 +181,15 @@ def test_a_cluster_has_its_members_and_says_why(any_page, served, result):
     page.wait_for_url("**/compare?a=crowd%2F0&b=crowd%2F*")
     assert page.inner_text("h1") == "Near-duplicates"
     page.go_back()
-    page.get_by_role("link", name="All clusters").click()
-    assert said(page) == f"{result.counts['groups']} clusters."
+    page.get_by_role("link", name="All groups").click()
+    assert said(page) == f"{result.counts['groups']} groups."
     quiet(any_page, served)
 
 
 def test_the_numbers_of_a_member_are_those_of_the_run(desktop, served, result):
     row = next(row for row in result.removed.to_pylist() if row["relation"] == "near" and row["id"].startswith("d"))
     page = opened(desktop, served, f"/collection?q={row['kept_id']}")
-    page.locator(".clusters a").first.click()
+    page.locator(".groups a").first.click()
     shown = page.locator(".members tr", has_text=f"/{row['id']}").locator("td.number").all_inner_texts()
     assert shown[0] == f"{row['score']:.3f}"
     shares = [f"{100 * row[name]:.1f}%".replace("100.0%", "100%") for name in ("removed_in_kept", "kept_in_removed")]
@@ -190,11 +198,12 @@ def test_the_numbers_of_a_member_are_those_of_the_run(desktop, served, result):
 
 
 @pytest.mark.parametrize("kept", ["-1", "1", "99999999", "x", "1e3", "%00", "9" * 400])
-def test_there_is_no_such_cluster(served, kept, result):
+def test_there_is_no_such_group(served, kept, result):
     assert 1 in result.decision.removed
-    answer = served.http.get(f"/collection/cluster?kept={kept}")
+    answer = served.http.get(f"/collection/group?kept={kept}")
     assert answer.status_code == 404
-    assert "The run has no cluster with this number" in answer.text
+    assert "<h1>There is no such group</h1>" in answer.text
+    assert "The run has no group with this number" in answer.text
 
 
 def test_the_report_is_under_the_same_roof(any_page, served, run, result):
@@ -217,8 +226,8 @@ def test_the_report_is_under_the_same_roof(any_page, served, run, result):
     assert any_page.violations() == []
     shown = json.loads(page.locator("#report").text_content())
     assert shown == read_data(run / "report.html")
-    page.get_by_role("link", name="Clusters", exact=True).click()
-    assert said(page) == f"{counts['groups']} clusters."
+    page.locator(".parts").get_by_role("link", name="Groups").click()
+    assert said(page) == f"{counts['groups']} groups."
     quiet(any_page, served)
 
 
@@ -229,6 +238,16 @@ def label_file(run: Path) -> list[dict]:
 
 def tally(page, words: str) -> None:
     page.wait_for_function("t => document.getElementById('tally').textContent.startsWith(t)", arg=words)
+
+
+def test_the_audit_begins(any_page, served, run):
+    page = opened(any_page, served, "/collection/audit")
+    assert page.get_by_role("button", name="Draw pairs and begin").is_visible()
+    any_page.screenshot(f"collection-audit-begin-{page.viewport_size['width']}")
+    assert any_page.overflow == 0
+    assert any_page.violations() == []
+    assert not (run / "audit").exists()
+    quiet(any_page, served)
 
 
 def test_the_audit_is_under_the_same_roof(desktop, served, run):
@@ -266,7 +285,7 @@ def test_the_audit_is_under_the_same_roof(desktop, served, run):
     tally(page, "1 of 12 labelled: 1 correct")
     assert page.text_content("#place") == "Pair 2 of 12"
     assert page.get_by_label("Your name").input_value() == "cui bono"
-    page.get_by_role("link", name="Clusters", exact=True).click()
+    page.locator(".parts").get_by_role("link", name="Groups").click()
     page.go_back()
     page.wait_for_selector(".diff")
     quiet(desktop, served)
@@ -277,7 +296,7 @@ def test_the_audit_on_a_phone(phone, served, run):
     if page.get_by_role("button", name="Draw pairs").count():
         page.get_by_role("button", name="Draw pairs").click()
     page.wait_for_selector(".diff")
-    assert page.get_by_role("link", name="Clusters", exact=True).is_visible()
+    assert page.locator(".parts").get_by_role("link", name="Groups").is_visible()
     before = len(label_file(run))
     page.get_by_role("button", name="Undecided").click()
     page.wait_for_selector("[data-verdict=undecided][aria-pressed=true]")
@@ -290,17 +309,17 @@ def test_the_audit_on_a_phone(phone, served, run):
 
 def test_hostile_documents(desktop, served, result):
     page = opened(desktop, served, "/collection?q=alert")
-    assert page.locator(".clusters li").count() == 3
+    assert page.locator(".groups li").count() == 3
     page.get_by_role("searchbox").fill("iiiiiiiiii")
     page.keyboard.press("Enter")
     page.wait_for_url("**q=iiii**")
-    page.locator(".clusters a").click()
-    page.wait_for_url("**/collection/cluster?**")
+    page.locator(".groups a").click()
+    page.wait_for_url("**/collection/group?**")
     assert page.locator(".compare, .kept a").count() == 0  # the id is longer than an address may be
     kept = [row["kept_id"] for row in result.removed.to_pylist() if "alert" in f"{row['id']} {row['url']}"]
     numbers = {id_: number for number, id_ in enumerate(row["id"] for row in rows())}
     for id_ in kept:
-        page = opened(desktop, served, f"/collection/cluster?kept={numbers[id_]}")
+        page = opened(desktop, served, f"/collection/group?kept={numbers[id_]}")
         shown = page.inner_text("main")
         assert "<script>alert(1)</script>" in shown
         assert "⟨U+202E⟩" in shown
@@ -314,7 +333,7 @@ def test_hostile_documents(desktop, served, result):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such file names")
 def test_hostile_files_and_their_html(desktop, tmp_path):
-    """In the list, a cluster, the audit and the report: scripts in names of files, in titles and in pages."""
+    """In the list, a group, the audit and the report: scripts in names of files, in titles and in pages."""
     folder = tmp_path / "<svg onload=alert(1)>"
     folder.mkdir()
     body = " ".join(f"w{n}" for n in range(120))
@@ -330,11 +349,11 @@ def test_hostile_files_and_their_html(desktop, tmp_path):
     names = [name.replace("\u202e", "⟨U+202E⟩") for name in FILES]
     with serving(None, "--collection", str(tmp_path / "out"), environment={"XDG_CACHE_HOME": str(tmp_path)}) as service:
         page = opened(desktop, service)
-        assert "<script>alert(2)</script><img src=x onerror=alert(3)>" in page.inner_text(".clusters h3")
+        assert "<script>alert(2)</script><img src=x onerror=alert(3)>" in page.inner_text(".groups h3")
         page.get_by_text("How it was done").click()
         assert "<svg onload=alert(1)>" in page.inner_text(".done")
-        page.locator(".clusters a").click()
-        page.wait_for_url("**/cluster?**")
+        page.locator(".groups a").click()
+        page.wait_for_url("**/group?**")
         assert all(name in page.inner_text("main") for name in names)
         page.get_by_role("link", name="Audit", exact=True).click()
         page.get_by_role("button", name="Draw pairs").click()
@@ -343,7 +362,7 @@ def test_hostile_files_and_their_html(desktop, tmp_path):
         page.wait_for_selector(".whole")
         assert "<script>alert(1)</script>" in page.inner_text(".whole")
         assert page.inner_text(".who .name >> nth=0") in names
-        for path in ("", "/cluster?kept=0", "/audit", "/report"):
+        for path in ("", "/group?kept=0", "/audit", "/report"):
             opened(desktop, service, f"/collection{path}")
             page.wait_for_load_state("networkidle")
             assert page.locator("main :is(img, [onclick], [onerror], [onload])").count() == 0
@@ -356,7 +375,7 @@ def test_a_collection_that_is_no_run_says_how_to_make_one(any_page, searching):
     assert "neardup dedup pages.jsonl -o clean/" in page.inner_text("pre")
     assert "is not a finished run" in page.inner_text("main")
     assert any_page.overflow == 0
-    for path in ("cluster?kept=0", "report", "audit", "audit/api/state", "audit/api/pairs/0"):
+    for path in ("group?kept=0", "report", "audit", "audit/api/state", "audit/api/pairs/0"):
         answer = searching.http.get(f"/collection/{path}")
         assert answer.status_code == 404
         assert "No finished run is served here" in answer.text
@@ -505,7 +524,7 @@ PAGES = [
     "/tune",
     "/tune?form=bloom",
     "/collection",
-    "/collection/cluster?kept={crowd}",
+    "/collection/group?kept={crowd}",
     "/collection/report",
     "/collection/audit",
     "/docs",

@@ -120,6 +120,78 @@ def test_files_are_read_in_the_browser(desktop, searching, tmp_path, how):
     quiet(desktop, searching)
 
 
+def test_a_long_file_is_compared_whole_and_not_shown(desktop, tmp_path):
+    """Of 7 MB each: browsers take half a minute to lay out a field of so much."""
+    page = desktop.page
+    long = "\n".join(words(at, 100) for at in range(17_600))
+    other = long.replace(words(7, 100), words(99_999, 100))
+    assert 7_000_000 < len(long) < 7_100_000
+    with serving(tmp_path / "seen.ndx", "--timeout", "300") as service:
+        page.goto(f"{service.address}/compare")
+        for name, text in (("first", long), ("second", other)):
+            (tmp_path / f"{name}.txt").write_text(text)
+            page.locator(f"input[type=file][data-for={name}]").set_input_files(tmp_path / f"{name}.txt")
+            page.locator(f"[data-said={name}]", has_text=f"{name}.txt, {len(text):,} bytes.").wait_for()
+        assert page.locator("textarea:visible").count() == 0
+        desktop.screenshot("compare-long")
+        assert desktop.violations() == []
+        page.set_default_timeout(300_000)
+        page.get_by_role("button", name="Compare").click()
+        page.wait_for_selector(".panes")
+        assert page.inner_text("h1") == "Near-duplicates"
+        assert page.inner_text(".pane >> nth=0").startswith("First document\n\n1,760,000 words")
+        quiet(desktop, service)
+
+
+def test_a_long_text_that_is_pasted_or_left_away(desktop, searching):
+    page = desktop.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{searching.address}/compare")
+    long = f"{ONE} " + "\n".join(words(300 + at, 100) for at in range(600))
+    page.fill("#first", "begins here. ")
+    page.focus("#first")
+    page.keyboard.press("End")
+    page.evaluate("text => navigator.clipboard.writeText(text)", long)
+    page.keyboard.press("Control+v")
+    page.locator("[data-said=first]", has_text=f"{len(long) + 13:,} characters.").wait_for()
+    page.fill("#second", f"begins here. {ONE}")
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_selector(".panes")
+    assert page.inner_text("h1") == "The first holds the second"
+    page.go_back()
+    page.focus("#second")
+    page.keyboard.press("Control+v")
+    page.get_by_role("button", name="Leave it away").click()
+    assert page.evaluate("document.activeElement.id") == "second"
+    assert page.input_value("#second") == ""
+    assert page.inner_text("[data-said=second]") == ""
+    page.fill("#first", ONE)
+    page.fill("#second", ONE)
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_selector(".panes")
+    assert page.inner_text("h1") == "The same words in the same order"
+
+
+def test_what_does_not_fit_into_a_form_is_said(desktop, searching, tmp_path):
+    """Each is short enough, and both together are not."""
+    page = desktop.page
+    page.goto(f"{searching.address}/compare")
+    (tmp_path / "long.txt").write_text("ü, " * 1_500_000)
+    for name in ("first", "second"):
+        page.locator(f"input[type=file][data-for={name}]").set_input_files(tmp_path / "long.txt")
+        page.locator(f"[data-said={name}]", has_text="long.txt").wait_for()
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("heading", name="It is too large").wait_for()
+    assert "16,777,216 are allowed" in page.inner_text("main")
+
+
+def test_a_short_text_says_why_its_match_is_low(desktop, searching):
+    compare(desktop.page, searching, "the ferry leaves at nine in winter", "the ferry leaves at ten in winter")
+    assert "texts of less than 30 words have few passages" in desktop.page.inner_text(".figures")
+    compare(desktop.page, searching, FIRST, SECOND)
+    assert "have few passages" not in desktop.page.inner_text(".figures")
+
+
 def test_a_file_that_is_no_text(desktop, searching, tmp_path):
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff\xfe")
     page = desktop.page

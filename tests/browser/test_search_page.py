@@ -70,7 +70,15 @@ def test_why_leads_to_both_documents_and_back_leads_back(desktop, searching):
     assert page.locator("h3", has_text="First document").inner_text().endswith("The rose garden, a rose garden")
     assert page.locator("h3", has_text="Second document").inner_text().endswith("A near one")
     assert page.locator("mark[data-twin]").count() >= 2
+    assert page.locator(".pane .where").all_inner_texts() == [
+        f"https://www.example.org/{name}" for name in ("best", "near")
+    ]
+    page.get_by_role("link", name="Back to where you came from").click()
+    page.wait_for_url("**/search?**")
+    assert page.locator(".similar > li", has_text="A near one").is_visible(), "what was unfolded stays so"
     page.go_back()
+    page.go_back()
+    assert page.locator(".similar > li", has_text="A near one").is_visible()
     assert titles(desktop) == ["The rose garden, a rose garden", "A other one"]
     assert page.get_by_role("searchbox").input_value() == "rose garden"
     page.go_back()
@@ -290,17 +298,21 @@ def test_everybody_can_use_it(any_page, searching, path):
     any_page.page.goto(f"{searching.address}{path}")
     for summary in any_page.page.locator("summary").all():
         summary.click()
+    if path.startswith("/document"):
+        any_page.screenshot(f"document-{any_page.page.viewport_size['width']}")
     assert any_page.violations() == []
     assert any_page.overflow == 0
 
 
-def test_the_description_has_the_same_roof(desktop, searching):
-    page = desktop.page
+def test_the_description_has_the_same_roof(any_page, searching):
+    page = any_page.page
     page.goto(f"{searching.address}/docs")
-    assert desktop.violations() == []
+    any_page.screenshot(f"docs-{page.viewport_size['width']}")
+    assert any_page.overflow == 0
+    assert any_page.violations() == []
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Compare").click()
     page.wait_for_url("**/compare")
-    quiet(desktop, searching)
+    quiet(any_page, searching)
 
 
 def test_by_the_keyboard_alone(desktop, searching):

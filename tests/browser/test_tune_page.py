@@ -35,7 +35,7 @@ def quiet(watched, service) -> None:
     assert {url for url in watched.requests if not url.startswith(service.address)} <= {"data:,"}
 
 
-@pytest.mark.parametrize("query", ["?form=wish", "?form=bloom&scale=log", "?k=3&r=5"])
+@pytest.mark.parametrize("query", ["?form=filter", "?form=wish", "?form=bloom&scale=log", "?k=3&r=5"])
 def test_it_fits_and_can_be_used_by_everybody(any_page, searching, query):
     page = any_page.page
     answer = page.goto(f"{searching.address}/tune{query}")

@@ -29,6 +29,13 @@ class TestViews:
         members = [Member(2, "identical", 1.0, 1.0), Member(3, "identical", 1.0, 1.0)]
         assert group(results()).groups == [Group(0, members), Group(1, [])]
 
+    def test_the_same_answer_is_equal(self):
+        response = {"hits": {"hits": [{"_id": r["id"], "_source": r} for r in results()]}}
+        assert group(results()) == group(results())
+        assert group(response) == group(copy.deepcopy(response))
+        assert group(results()) != group(results()[::-1])
+        assert group(results()) != group([*results()[:3], {"id": "d", "text": SAME}])
+
     def test_mark(self):
         shown = group(results()).shown("mark")
         assert [{k: v for k, v in r.items() if k != "neardup"} for r in shown] == results()

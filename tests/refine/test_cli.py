@@ -105,7 +105,10 @@ def test_fields_are_named(run):
 def test_what_was_compared_is_said(run):
     lines = b'{"snippet":"a b c"}\n{"title":"d e f"}\n{"url":"https://a.example/"}\n'
     told = run("group", stdin=lines).err
-    assert told == "3 results, 3 groups, 0 folded; compared by snippet (1), title (1); 1 without anything to compare.\n"
+    assert told == (
+        "3 results, 3 groups, 0 folded; compared by snippet; 2 without anything to compare. "
+        "A title is not compared unless it is named: --text-field title.\n"
+    )
     nothing = run("group", stdin=b'[{"id":1,"words":"a b c"}]').err
     assert "1 without anything to compare. Name the field to compare: --text-field" in nothing
     signed = run("group", "--query", "a", stdin=b'{"neardup_signature":"%b"}' % sign(TEXT).encode()).err
@@ -253,3 +256,17 @@ def test_lines_are_answered_as_they_come():
         assert signing.wait(30) == 0
     without = [{key: value for key, value in one.items() if key != "text"} for one in signed]
     assert group(without).groups == group(objects(LINES)[:3]).groups
+
+
+@pytest.mark.parametrize("how", ["skip", "pass"])
+def test_a_field_that_no_line_has_is_refused(run, how):
+    lines = b'{"id":1,"text":"a b c"}\n{"id":2,"text":"d e f"}\n'
+    done = run("sign", "--text-field", "txt", "--on-error", how, stdin=lines)
+    assert done.code == 2
+    assert "--text-field txt: none of 2 lines has it, so nothing was signed." in done.err
+    assert done.out == (lines if how == "pass" else b"")
+    some = run("sign", "--text-field", "txt", "--on-error", how, stdin=lines + b'{"txt":"g h i"}\n')
+    assert some.code == 0
+    stopped = run("sign", "--text-field", "txt", stdin=lines)
+    assert stopped.code == 1
+    assert "Name another with --text-field, or pass over it" in stopped.err

@@ -98,7 +98,7 @@ def test_the_planted_groups_are_found(name):
 
 def test_where_there_is_no_text_snippets_are_compared():
     found = group(response_of("searxng"))
-    assert found.bases == [*["snippet"] * 7, "title"]
+    assert found.bases == [*["snippet"] * 7, "nothing"]
     hosts = [found.id(at).split("/")[2].split(".")[0] for at in range(8)]
     folded = {hosts[one.anchor]: [hosts[member.place] for member in one.members] for one in found.groups}
     assert folded == {"harbour": ["travel", "mirror"], "kitchen": [], "garden": ["bees"], "valley": [], "physics": []}

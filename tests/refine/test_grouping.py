@@ -207,29 +207,38 @@ class TestLists:
             {"id": 2, "text": text, "snippet": "not looked at"},
             {"id": 3, "html": f"<p>{text}</p>", "snippet": "not looked at"},
             {"id": 4, "snippet": text, "title": "not looked at"},
-            {"id": 5, "title": text},
-            {"id": 6, "text": text.encode()},
+            {"id": 5, "text": text.encode()},
         ]
         grouped = group(results)
-        assert grouped.bases == ["signature", "text", "html", "snippet", "title", "text"]
-        assert stars(grouped) == [(0, None), *[(0, "identical")] * 5]
+        assert grouped.bases == ["signature", "text", "html", "snippet", "text"]
+        assert stars(grouped) == [(0, None), *[(0, "identical")] * 4]
+
+    def test_a_title_is_no_document(self):
+        """Five pages called “Home” are five pages; who wants it otherwise names the title."""
+        text = "Home page of the department of mathematics and physics"
+        results = [{"id": at, "title": text} for at in range(5)]
+        for listed in (results, [{"id": "a", "text": text}, *results], [{"id": "a", "snippet": text}, *results]):
+            grouped = group(listed)
+            assert grouped.folded == 0
+            assert grouped.bases[-5:] == ["nothing"] * 5
+            assert grouped.shown("drop") == listed
+        assert stars(group(results, text_field="title")) == [(0, None), *[(0, "identical")] * 4]
 
     def test_a_page_without_text_is_none(self):
-        """Its snippet is compared, else its title: as of results that have no page."""
+        """Its snippet is compared, as of results that have no page."""
         empty = "<html><head><title>Loading</title></head><body><script>go()</script> </body></html>"
         text = "a snippet that two of these results have in common"
         results = [
             {"html": f"<p>{text}</p>"},
             {"html": empty, "snippet": text},
             {"html": empty, "title": text},
-            {"html": empty},
             {"html": empty, "snippet": text, "neardup_signature": sign(text)},
         ]
         grouped = group(results)
-        assert grouped.bases == ["html", "snippet", "title", "nothing", "signature"]
-        assert stars(grouped) == [(0, None), (0, "identical"), (0, "identical"), (3, None), (0, "identical")]
+        assert grouped.bases == ["html", "snippet", "nothing", "signature"]
+        assert stars(grouped) == [(0, None), (0, "identical"), (2, None), (0, "identical")]
         around = group(results, query="results")
-        assert around.bases == ["html", "snippet", "title", "nothing", "snippet"]
+        assert around.bases == ["html", "snippet", "nothing", "snippet"]
         assert around.passages
 
     def test_highlights_stand_in_for_a_page_without_text(self):
@@ -257,7 +266,7 @@ class TestLists:
 
     @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), 70])
     def test_thresholds(self, threshold):
-        with pytest.raises(UsageError, match="a share of the passages, from 0 to 1"):
+        with pytest.raises(UsageError, match="a share of the passages, a number from 0 to 1"):
             group([], threshold=threshold)
 
 

@@ -173,7 +173,7 @@ def test_a_run_needs_the_inputs_that_it_read(tmp_path):
         assert collection.search("words").total == 0
     with Collection.open(out, folder=kept) as collection:
         assert collection.search("words").total == 2, "what the run read is in the index"
-    with pytest.raises(InputError, match=r"in\.jsonl is not what the run read"):
+    with pytest.raises(InputError, match=rf"{out}: its input {source} is not what the run read.* read from there once"):
         Collection.open(out, folder=tmp_path / "elsewhere")
     assert visible(tmp_path / "elsewhere") == []
 

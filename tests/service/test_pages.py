@@ -3,9 +3,11 @@
 import html
 import json
 import re
+import shutil
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from pathlib import Path
+from threading import Barrier, Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,16 +16,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup import dedup
+from neardup.audit.session import LabellingSession
 from neardup.cli import app
 from neardup.comparing import compare
 from neardup.searching import Collection
-from neardup.service.pages import PAGES, Asked, Site, collection, collection_report, fields, reading, search
+from neardup.service.pages import (
+    PAGES,
+    Asked,
+    Shown,
+    Site,
+    collection,
+    collection_audit,
+    collection_report,
+    fields,
+    reading,
+    search,
+)
 from neardup.service.pages import compare as compare_page
+from neardup.service.pages.collection_run import watched
 from neardup.service.pages.passages import panes
 from neardup.service.pages.search import PER_PAGE, View, _answer
 from neardup.service.pages.showing import legible, linkable, percent, plain
 from neardup.service.problems import KINDS, Problem
 from neardup.service.routes import ROUTES
+from neardup.service.settings import Limits
+from tests.corpus import documents
 from tests.service.serving import READ, WRITE, fresh, problem, serving
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -177,7 +194,9 @@ def test_with_both(tmp_path):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
+        ([], "there is nothing to serve: give an INDEX, --collection PATH, or both"),
         (["--port", "0"], "give an INDEX, --collection PATH, or both"),
+        (["--collection", "x.jsonl", "--host", "0.0.0.0"], "others could reach what is served there"),
         (["--collection", "x.jsonl", "--recipe", "stream"], "--recipe is about an index"),
         (["--collection", "x.jsonl", "--keep", "text"], "--keep is about an index"),
         (["--collection", "nobody.jsonl", "--port", "0"], "nobody.jsonl"),
@@ -202,16 +221,16 @@ REPEATED = re.compile(r'href="(/(?:document|compare)\?[^"]*)"')
 
 
 def test_of_documents_with_one_id_each_is_shown_and_compared(tmp_path):
-    """On the pages of a search and of a cluster; where the id says enough, an address has no more than that."""
+    """On the pages of a search and of a group; where the id says enough, an address has no more than that."""
     text = fresh(80)
     rows = [{"id": "x", "text": f"one {text}"}, {"id": "x", "text": f"two {text}"}, {"id": "y", "text": f"one {text}"}]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     dedup(str(tmp_path / "in.jsonl"), work=tmp_path / "out" / "work", on_error="skip").write(tmp_path / "out")
     with Collection.open(tmp_path / "out", folder=tmp_path / "built") as served:
         site = Site(served)
-        cluster = collection.show_cluster(site, Asked({"kept": "0"})).content.decode()
+        group = collection.show_group(site, Asked({"kept": "0"})).content.decode()
         found = search.show(site, Asked({"q": text.split()[0]})).content.decode()
-        for page in (cluster, found):
+        for page in (group, found):
             links = {html.unescape(link) for link in REPEATED.findall(page)}
             assert {"/document?id=x&at=0", "/document?id=x&at=1", "/document?id=y"} <= links
             assert "/compare?a=x&b=x&a_at=0&b_at=1" in links
@@ -235,6 +254,107 @@ def test_a_report_is_made_once_however_many_ask_first(monkeypatch):
     with ThreadPoolExecutor(16) as pool:
         assert set(pool.map(ask, range(16))) == {b"the report"}
     assert made == [served.run]
+
+
+PATHS = {(page.method, page.path): page.show for page in PAGES}
+
+
+def made(folder: Path, threshold: float = 0.8) -> Path:
+    """A run over some documents, a removed one among them."""
+    source = folder / "in.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in documents(60, seed=5)))
+    found = dedup(str(source), work=folder / "out" / "work", threshold=threshold)
+    assert len(found.decision.removed)
+    found.write(folder / "out")
+    return folder / "out"
+
+
+def refused(site: Site, method: str, path: str, **form: str) -> str:
+    with pytest.raises(Problem) as told:
+        PATHS[method, path](site, Asked(form=form))
+    assert told.value.kind == "run"
+    return told.value.detail
+
+
+def test_a_run_that_is_moved_or_made_again_is_not_shown(tmp_path):
+    out = made(tmp_path)
+    with Collection.open(out, folder=tmp_path / "built") as collection:
+        site = Site(collection)
+        shown = PATHS["GET", "/collection"](site, Asked()).content
+        out.rename(tmp_path / "moved")
+        for path in ("", "/group", "/report", "/audit"):
+            assert f"{out} is gone" in refused(site, "GET", f"/collection{path}")
+        (tmp_path / "moved").rename(out)
+        assert PATHS["GET", "/collection"](site, Asked()).content == shown
+        shutil.rmtree(out)
+        made(tmp_path, 0.6)
+        assert "the run was made again" in refused(site, "GET", "/collection")
+        assert "Restart" in refused(site, "POST", "/collection/audit", pairs="3")
+        assert "Restart" in refused(site, "POST", "/collection/audit/api/labels")
+        assert not (out / "audit").exists()
+        assert search.show(site, Asked({"q": "a"})).status == 200
+
+
+def test_a_run_that_is_moved_while_its_page_is_made(tmp_path):
+    """What goes wrong for that is told as what it is."""
+    out = made(tmp_path)
+
+    def show(site: Site, asked: Asked) -> Shown:
+        out.rename(tmp_path / "moved")
+        raise FileNotFoundError
+
+    with Collection.open(out, folder=tmp_path / "built") as collection, pytest.raises(Problem, match="is gone"):
+        watched(show)(Site(collection), Asked())
+
+
+def test_pairs_that_are_moved_away_are_drawn_again(tmp_path):
+    out = made(tmp_path)
+    with Collection.open(out, folder=tmp_path / "built") as collection:
+        site = Site(collection)
+        took = sum(step["seconds"] for step in json.loads((out / "run.json").read_text())["steps"])
+        for pairs in ("3", "2"):
+            assert b"Draw pairs and begin" in collection_audit.show(site, Asked()).content
+            assert collection_audit.begin(site, Asked(form={"pairs": pairs})).status == 303
+            state = json.loads(PATHS["GET", "/collection/audit/api/state"](site, Asked()).content)
+            assert len(state["labels"]) == int(pairs)
+            (out / "audit").rename(tmp_path / f"audit-{pairs}")
+        with pytest.raises(Problem, match="No pairs have been drawn"):
+            PATHS["POST", "/collection/audit/api/labels"](site, Asked(body=b'{"pair": 0, "verdict": "correct"}'))
+        assert not (out / "audit").exists()
+        shown = PATHS["GET", "/collection"](site, Asked()).content.decode()
+        assert f"{took:,.1f} s without the report" in shown, "drawing is no part of the run"
+
+
+def test_drawing_pairs_may_take_longer_than_a_request(tmp_path, monkeypatch):
+    out = made(tmp_path)
+    go_on, drawn = Event(), []
+    draw = LabellingSession.begin
+
+    def begin(*given: Any, **how: Any) -> LabellingSession:
+        assert go_on.wait(30)
+        drawn.append(draw(*given, **how))
+        return drawn[-1]
+
+    monkeypatch.setattr(LabellingSession, "begin", begin)
+    with Collection.open(out, folder=tmp_path / "built") as collection:
+        site = Site(collection, limits=Limits(seconds=0.02))
+        for _ in range(2):
+            assert collection_audit.begin(site, Asked(form={"pairs": "3"})).status == 303
+            assert b"Pairs are being drawn" in collection_audit.show(site, Asked()).content
+        go_on.set()
+        while b"Pairs are being drawn" in (shown := collection_audit.show(site, Asked()).content):
+            pass
+        assert b'id="pair"' in shown
+        assert len(drawn) == 1
+
+
+def test_a_stored_document_is_measured_in_bytes(tmp_path):
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": n, "text": "ü " * 400}) + "\n" for n in range(2)))
+    with Collection.open(tmp_path / "in.jsonl", folder=tmp_path / "built") as collection:
+        asked = Asked({"a": "0", "b": "1"})
+        with pytest.raises(Problem, match="more than 1,000 bytes"):
+            compare_page.show(Site(collection, limits=Limits(document=1000)), asked)
+        assert compare_page.show(Site(collection, limits=Limits(document=1200)), asked).status == 200
 
 
 def test_every_result_is_on_one_page(tmp_path):

@@ -51,7 +51,8 @@ def test_what_is_not_json(service, body):
         ("group", {"results": [1]}, "$.results[0]"),
         ("group", {"results": [], "response": {}}, "results or response"),
         ("group", {}, "results or response"),
-        ("group", {"results": [], "show": "all"}, "$.show"),
+        ("group", {"results": [], "show": "all"}, "at `$.show`. Choose one of mark, fold, collapse, drop."),
+        ("group", {"results": [], "format": "x"}, "Choose one of elastic, solr, meilisearch, searxng, plain."),
         ("group", {"response": {"responses": []}}, "_msearch"),
         ("group", {"results": [{"neardup_signature": "x"}]}, "signature"),
         ("group", {"results": [{"text": "a"}], "text_field": "txt"}, "did you mean 'text'"),
@@ -103,6 +104,7 @@ def test_browsers_get_a_page_of_it(service, path, status):
     assert KINDS["not-found" if status == 404 else "method"].title in answer.text
     assert answer.headers.get("allow") == ("POST" if status == 405 else None)
     assert 'href="/docs"' in answer.text
+    assert f"Status {status}, request {answer.headers['x-request-id']}." in answer.text
     for program in ({"Accept": "*/*"}, {"Accept": "application/json"}):
         assert service.http.get(path, headers=program).headers["content-type"] == "application/problem+json"
     posted = service.http.put(path, json={}, headers=browser)

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import neardup
 from neardup import sample
+from neardup.analysis import bins
 from neardup.cli.options import Given
 from neardup.comparing import PairReport, compare, difference, tokens
 from neardup.comparing.difference import align, passages, rolling
@@ -360,6 +361,13 @@ def test_expected_values_are_those_of_the_formulas():
     r10 = naive_text.resemblance(a, b, w=10)
     assert estimate.deviation == pytest.approx(sqrt(r10 * (1 - r10) / 100))
     assert abs(estimate.value - r10) < 5 * estimate.deviation + 1e-9
+    r5, union = (
+        naive_text.resemblance(a, b),
+        len({*naive_text.fingerprints(a, w=5, seed=1), *naive_text.fingerprints(b, w=5, seed=1)}),
+    )
+    told = float(re.search(r"standard error is (\S+)", found["one-pass"].note)[1].rstrip("."))
+    assert told == pytest.approx(bins.error(r5, 140, union, bits=8), abs=5e-5)
+    assert told < float(re.search(r"standard error is (\S+)", found["default"].note)[1].rstrip("."))
     [chunks] = found["bloom"].scores
     assert 0 < chunks.exact_value < 1
     assert chunks.value == pytest.approx(chunks.expected, abs=0.1)

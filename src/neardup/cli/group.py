@@ -172,4 +172,6 @@ def _sentence(grouped: "Grouped", query: str | None) -> str:
         )
     if alone == count["results"] and alone:
         said += " Name the field to compare: --text-field, --html-field or --signature-field."
+    elif any(grouped.page.results[place].title for place in grouped.alone):
+        said += " A title is not compared unless it is named: --text-field title."
     return said

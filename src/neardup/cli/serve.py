@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MB = 1 << 20
 
 
-@click.command(no_args_is_help=True)
+@click.command
 @click.argument("index", metavar="[INDEX]", required=False)
 @click.option(
     "--collection",
@@ -129,8 +129,12 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
     _check_choice(index, collection, given)
     settings = _settings(given)
 
+    said: set[str] = set()
+
     def say(sentence: str) -> None:
-        if not given["quiet"]:
+        """Once: a collection and an index may both have something to compile."""
+        if not given["quiet"] and sentence not in said:
+            said.add(sentence)
             click.echo(sentence, err=True)
 
     with ExitStack() as stack:
@@ -174,7 +178,9 @@ def _check_choice(index: str | None, collection: str | None, given: dict[str, An
     if index is not None:
         return
     if collection is None:
-        raise UsageError("there is nothing to serve: give an INDEX, --collection PATH, or both.")
+        raise UsageError(
+            "there is nothing to serve: give an INDEX, --collection PATH, or both. See neardup serve --help."
+        )
     for name in ("recipe", "keep"):
         if given[name]:
             raise UsageError(f"--{name} is about an index, and none is named: neardup serve INDEX …")
@@ -192,7 +198,7 @@ def _index(path: str, given: dict[str, Any], say: Callable[[str], None]) -> "Ind
         create=given["create"] and not given["read_only"],
         read_only=given["read_only"],
     )
-    when_compiling(lambda: say("Compiling for this recipe, once on this machine: up to half a minute."))
+    when_compiling(lambda: say("Compiling, once on this machine: up to half a minute."))
     prepare_index(opened)
     return opened
 

@@ -65,6 +65,7 @@ def command(files: tuple[str, ...], field: str, overwrite: bool, quiet: bool, **
             signed += sum(line.document is not None for line in batch)
             counted.settle()
     counted.settle()
+    _refuse_field(given["text_field"], counted, signed)
     said = f"{many(signed, 'document')} signed"
     if signing.unread:
         said += f"; {many(signing.unread, 'page')} could not be read, and will be similar to nothing"
@@ -72,6 +73,14 @@ def command(files: tuple[str, ...], field: str, overwrite: bool, quiet: bool, **
         left = "passed on" if given["on_error"] == "pass" else "left out"
         said += f"; {many(counted.skipped, 'line')} could not be read, and {left}"
     talk.say(f"{said}.")
+
+
+def _refuse_field(name: str | None, counted: Counted, signed: int) -> None:
+    """Where no line has the field that was named: the name is wrong then, and not the lines."""
+    if name is not None and not signed and counted.first is not None and counted.lacking == counted.skipped:
+        raise UsageError(
+            f"--text-field {name}: none of {counted.skipped:,} lines has it, so nothing was signed. {counted.first}."
+        )
 
 
 def _lines(named: tuple[str, ...], given: dict[str, Any], counted: Counted, talk: "Talk") -> Iterator[list["Line"]]:

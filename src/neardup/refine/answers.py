@@ -11,7 +11,7 @@ from neardup.refine.formats.page import NOTE_FIELD, Counts, Id, Page
 View = Literal["mark", "fold", "collapse", "drop"]
 VIEWS: tuple[View, ...] = get_args(View)
 
-Basis = Literal["signature", "text", "html", "snippet", "title", "nothing"]
+Basis = Literal["signature", "text", "html", "snippet", "nothing"]
 """What of a result was compared."""
 
 
@@ -64,7 +64,7 @@ class Grouped:
 
     @property
     def alone(self) -> list[int]:
-        """The places of results that had nothing to compare: no words in any field."""
+        """The places of results that had nothing to compare: no signature, and no words in a text, page or snippet."""
         return [place for place, basis in enumerate(self.bases) if basis == "nothing"]
 
     def id(self, place: int) -> Id:

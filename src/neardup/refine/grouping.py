@@ -11,6 +11,7 @@ or made of the text on the spot; so the answer is the same.
 """
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,9 @@ def group(
 
     results     a list of dicts, the best first, or a whole response of a known engine; or a Page of them that
                 `formats.read` made, and then format and fields are not looked at. What is compared is a stored
-                signature (field `neardup_signature`, made by `sign`), else the text, else the HTML, else the snippet,
-                else the title; a result without any of them stands alone. HTML without text is none
+                signature (field `neardup_signature`, made by `sign`), else the text, else the HTML, else the snippet; a
+                result without any of them stands alone. HTML without text is none. A title is no document: it is
+                compared where it is named, text_field="title"
     threshold   the share of passages from which on two results are near-duplicates. 0: all that can be compared are in
                 one group; 1: those with all passages in common
     query       compare the passages around its words alone. It takes the text or HTML of all results: where some have
@@ -72,8 +74,8 @@ def group(
     >>> found.groups[0].members[0].relation
     'identical'
     """
-    if not 0.0 <= threshold <= 1.0:
-        raise UsageError(f"threshold = {threshold}: a share of the passages, from 0 to 1; 0.7 is usual.")
+    if not isinstance(threshold, Real) or not 0.0 <= threshold <= 1.0:
+        raise UsageError(f"threshold = {threshold!r}: a share of the passages, a number from 0 to 1; 0.7 is usual.")
     names = Fields(text_field, html_field, signature_field, id_field)
     page = results if isinstance(results, Page) else formats.read(results, format=format, fields=names)
     rows, bases, by_passages = _signed(page.results, query, extract)
@@ -133,9 +135,7 @@ def _basis(result: Result, *, stored: bool) -> Basis:
         return "text"
     if result.html is not None:
         return "html"
-    if result.snippet is not None:
-        return "snippet"
-    return "nothing" if result.title is None else "title"
+    return "nothing" if result.snippet is None else "snippet"
 
 
 def _contents(results: Sequence[Result], bases: list[Basis], extract: Extract | None) -> list[Any]:

@@ -106,7 +106,7 @@ class _Progress:
         self._size += size
         if time.monotonic() - self._said >= _EVERY:
             self._said = time.monotonic()
-            self._say(f"{documents:,} documents, {min(1.0, self._size / self._total):.0%}.")
+            self._say(f"{documents:,} documents so far, {min(1.0, self._size / self._total):.0%} of the bytes.")
 
     def done(self, documents: int) -> None:
         """The last sentence."""

@@ -13,7 +13,7 @@ from neardup.searching.answers import Called, Found, Full, Hit, Snippet
 from neardup.searching.building import TERMS, build
 from neardup.searching.documents import Documents
 from neardup.searching.engine import Engine, library
-from neardup.searching.inputs import Inputs, Paths, find
+from neardup.searching.inputs import Inputs, Paths, State, find
 from neardup.searching.keeping import ABOUT, Say, building, forget_earlier, forget_unused, used, usual_folder
 from neardup.searching.queries import Run, parse
 from neardup.searching.snippets import snippets as cut
@@ -22,10 +22,14 @@ from neardup.searching.snippets import snippets as cut
 class Collection:
     """Documents and an index of their words. Threads may share one."""
 
-    def __init__(self, name: str, documents: Documents, engine: Engine, run: Result | None) -> None:
+    def __init__(
+        self, name: str, documents: Documents, engine: Engine, run: Result | None, state: State | None = None
+    ) -> None:
         self.name = name
         self.run = run
         """The run whose folder was opened; None where documents were."""
+        self.run_state = state
+        """Of that folder when it was opened; see `state_of`."""
         self._documents, self._engine = documents, engine
 
     @classmethod
@@ -157,4 +161,4 @@ def _opened(place: Path, inputs: Inputs) -> Collection | None:
     if not whole:
         return None
     used(place)
-    return Collection(inputs.name, documents, engine, inputs.run)
+    return Collection(inputs.name, documents, engine, inputs.run, inputs.state)

@@ -30,6 +30,9 @@ FORMAT = 2
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
+State = tuple[tuple[int, int], ...]
+"""Time and size of what a run writes: another one, another run."""
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -47,6 +50,8 @@ class Inputs:
     run: Result | None = None
     folder: str = ""
     """Of the run: it stays searchable as it was, whatever becomes of its inputs."""
+    state: "State | None" = None
+    """Of that folder, when the run was opened."""
 
     @property
     def files(self) -> list[InputFile]:
@@ -76,7 +81,8 @@ class Inputs:
         if self.run is None:
             return changed(file)
         return InputError(
-            f"{self.name}: {file.name} is not what the run read: it was changed or deleted since. Put it back, or run "
+            f"{self.folder}: its input {file.path} is not what the run read: it was changed, moved or deleted since. "
+            "Texts are not in a run's folder; they are read from there once, to be searched. Put the file back, or run "
             "`neardup dedup` again."
         )
 
@@ -107,7 +113,17 @@ def find(paths: Paths, reading: Reading) -> Inputs:
     return Inputs(_called(names), tuple(splits), "main", reading.max_document_bytes, tuple(said))
 
 
+def state_of(folder: str | os.PathLike[str]) -> State | None:
+    """Of a finished run; None where it is gone, or being made again."""
+    try:
+        found = [os.stat(Path(folder, name)) for name in ("run.json", "work/plan.json", "work/decision.arrow")]
+    except OSError:
+        return None
+    return tuple((each.st_mtime_ns, each.st_size) for each in found)
+
+
 def _of_run(folder: str) -> Inputs:
+    state = state_of(folder)  # before it is read: what is made again meanwhile is noticed
     run = Result.open(folder)
     extract = run.recipe.text.extract
     return Inputs(
@@ -117,6 +133,7 @@ def _of_run(folder: str) -> Inputs:
         largest=run.gathered.rules.max_document_bytes,
         run=run,
         folder=os.path.realpath(folder),
+        state=state,
     )
 
 

@@ -293,7 +293,7 @@ class App:
             raise error
         try:
             if route.gives == HTML if isinstance(route, Page) else route is None and call.for_people:
-                shown = trouble(problem, route.path if route else "")
+                shown = trouble(problem, route.path if route else "", call.id)
                 sent = call.answer(shown.status, shown.content, shown.type, **problem.headers)
             else:
                 sent = call.refuse(problem)
@@ -351,6 +351,6 @@ def _decoded(route: Route, body: bytes) -> Any:
     try:
         return DECODERS[route.path].decode(body)
     except msgspec.ValidationError as error:
-        raise Problem("invalid", validation_detail(error)) from None
+        raise Problem("invalid", validation_detail(error, route.takes)) from None
     except (ValueError, RecursionError):
         raise Problem("not-json") from None

@@ -6,7 +6,7 @@ Busy         the one for which there is no room
 problem_of   an error of this package as a problem
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -36,6 +36,7 @@ KINDS: dict[str, Kind] = {
     "not-found": Kind(404, "There is no such address", "See /docs for those that are there."),
     "no-index": Kind(404, "No index is served here", "Start the service with one: neardup serve INDEX."),
     "no-document": Kind(404, "There is no such document", "It was never added, or removed since."),
+    "no-group": Kind(404, "There is no such group", "See /collection for those that the run has."),
     "method": Kind(405, "Another method is needed", "The header Allow names it."),
     "timeout": Kind(408, "The request came too slowly", "Send it within the time limit, or in smaller parts."),
     "conflict": Kind(409, "The id is taken by another content", "Replace it with /v1/update, or choose another id."),
@@ -51,6 +52,7 @@ KINDS: dict[str, Kind] = {
         503, "It is being compiled", "This is once on a machine. Try again after the seconds in Retry-After."
     ),
     "stopping": Kind(503, "The service is stopping", "Try again when it is back; what was acknowledged is stored."),
+    "run": Kind(503, "The run cannot be shown", "Put its folder back, or restart the service."),
     "store": Kind(503, "The index cannot be used", "The detail says what is wrong with it."),
     "slow": Kind(
         503, "The answer takes too long", "Send less at once. A write may be done or not: look, or repeat it."
@@ -114,9 +116,20 @@ def problem_of(error: Exception, *, adding: bool = False) -> Problem:
     return Problem(kind, str(error) if isinstance(error, NeardupError) and kind != "failed" else "")
 
 
-def validation_detail(error: Exception) -> str:
-    """msgspec's sentence, which names the field by its path (`$.text`) and quotes nothing of the document."""
-    return f"{str(error).rstrip('.')}."
+def validation_detail(error: Exception, shape: Any = None) -> str:
+    """msgspec's sentence, which names the field by its path (`$.text`) and quotes nothing of the document; with the
+    words that a field may have. `shape`: what was to be decoded."""
+    said = f"{str(error).rstrip('.')}."
+    name = said.rpartition("`$.")[2].removesuffix("`.")
+    choices = _choices(get_type_hints(shape).get(name)) if said.startswith("Invalid enum value") and shape else []
+    return f"{said} Choose one of {', '.join(choices)}." if choices else said
+
+
+def _choices(hint: Any) -> list[str]:
+    """The words that a field of this type may have."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    return [word for part in get_args(hint) for word in _choices(part)]
 
 
 def plain(value: Any) -> bytes:

@@ -50,8 +50,9 @@ def listen(host: str, port: int, settings: Settings) -> socket.socket:
     """Bound and listening. An address that others can reach is refused without a token."""
     if not is_loopback(host) and not settings.guarded:
         raise UsageError(
-            f"host = {host}: others could reach the index there, and no token is set. Give one with --write-token-file "
-            "or NEARDUP_WRITE_TOKEN (--read-token-file, NEARDUP_READ_TOKEN for readers), or stay on 127.0.0.1."
+            f"host = {host}: others could reach what is served there, and no token is set. Give one with "
+            "--write-token-file or NEARDUP_WRITE_TOKEN (--read-token-file, NEARDUP_READ_TOKEN for readers), or stay on "
+            "127.0.0.1."
         )
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

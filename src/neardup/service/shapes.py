@@ -141,7 +141,7 @@ class Grouping(msgspec.Struct, forbid_unknown_fields=True):
     results: Annotated[
         list[dict[str, Any]] | None,
         Meta(
-            description="Objects in the order of their rank, with an id or url, and text, html, snippet, title or a "
+            description="Objects in the order of their rank, with an id or url, and text, html, snippet or a "
             "stored signature. Give this or response."
         ),
     ] = None
@@ -319,7 +319,7 @@ class Groups(msgspec.Struct):
     groups: list[Group]
     folded: Annotated[int, Meta(ge=0, description="Results that stand behind an anchor.")]
     compared: Annotated[
-        list[str], Meta(description="By what each result was: signature, text, html, snippet, title or nothing.")
+        list[str], Meta(description="By what each result was: signature, text, html, snippet or nothing.")
     ]
     passages: Annotated[bool, Meta(description="Whether the passages around the query were compared.")]
     shown: Annotated[

@@ -6,7 +6,7 @@ Page     the results of a response, best first, and `write`, which puts records 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 SIGNATURE_FIELD = "neardup_signature"
@@ -53,7 +53,7 @@ class Page:
     """The results of one response, the best first."""
 
     results: list[Result]
-    write: Callable[[list[dict[str, Any]], Counts | None], Any]
+    write: Callable[[list[dict[str, Any]], Counts | None], Any] = field(compare=False)
     """Records, in the order in which they are to be shown → the response with these in place of its results. All else
     is as it came, the engine's own counts too. The counts of the grouping are written beside them, as the response's
     own `neardup`, where there are any and the shape has room. The response that was read is not changed."""

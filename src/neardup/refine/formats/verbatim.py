@@ -32,7 +32,8 @@ def loads(data: bytes, where: str) -> Any:
     try:
         return json.loads(data, parse_float=Number, parse_int=_whole, parse_constant=Number)
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}: is no JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from error
+        what = error.msg.removesuffix(" at")  # some of these sentences end so already
+        raise InputError(f"{where}: is no JSON: {what} at line {error.lineno}, column {error.colno}.") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: is not UTF-8 (byte {error.start:,}).") from error
     except RecursionError as error:

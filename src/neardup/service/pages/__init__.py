@@ -11,8 +11,8 @@
     tune       /tune      what a filter finds and costs, while its parameters move
     tuning     parameters → curve, table, costs, recipe
     curves     a curve as a picture
-    collection, collection_run, collection_report, collection_audit
-               /collection  a finished run: facts, clusters and their members; its report; its labelling page
+    collection, collection_run, collection_report, collection_audit, collection_coming
+               /collection  a finished run: facts, groups and their members; its report; its labelling page
     templates/            Jinja2, styles, scripts
 
 A page is a row of PAGES. Its function takes what is served and what is asked and returns what is sent; it runs in a
@@ -33,6 +33,7 @@ from neardup.service.pages import (
     tune,
 )
 from neardup.service.pages.asking import Asked, Page, Shown, Site, fields
+from neardup.service.pages.collection_run import watched
 from neardup.service.pages.layout import trouble
 from neardup.service.preparing import SYSTEMS
 
@@ -43,12 +44,12 @@ PAGES = (
     Page("GET", "/compare", compare.show, needs=SYSTEMS),
     Page("POST", "/compare", compare.answer, needs=SYSTEMS),
     Page("GET", "/tune", tune.show),
-    Page("GET", "/collection", collection.show),
-    Page("GET", "/collection/cluster", collection.show_cluster),
-    Page("GET", "/collection/report", collection_report.show),
-    Page("GET", "/collection/audit", collection_audit.show),
-    Page("POST", "/collection/audit", collection_audit.begin, level="write"),
-    *collection_audit.ASKED,
+    Page("GET", "/collection", watched(collection.show)),
+    Page("GET", "/collection/group", watched(collection.show_group)),
+    Page("GET", "/collection/report", watched(collection_report.show)),
+    Page("GET", "/collection/audit", watched(collection_audit.show)),
+    Page("POST", "/collection/audit", watched(collection_audit.begin), level="write"),
+    *(asked._replace(show=watched(asked.show)) for asked in collection_audit.ASKED),
 )
 
 __all__ = ["PAGES", "Asked", "Page", "Shown", "Site", "fields", "prepare", "trouble"]

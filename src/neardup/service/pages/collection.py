@@ -1,4 +1,4 @@
-"""/collection: a finished run. What it did, its clusters, and the members of each with the one that was kept and why.
+"""/collection: a finished run. What it did, its groups, and the members of each with the one that was kept and why.
 
 Where no run is served, the page says how to make one.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PER_PAGE = 25
 MEMBERS = 50
-"""Of a cluster on one page."""
+"""Of a group on one page."""
 INPUTS = 10
 """Files that are named."""
 
@@ -82,12 +82,14 @@ class Named:
 
 @dataclass(frozen=True)
 class Listed:
-    """A cluster in the list."""
+    """A group in the list."""
 
     kept: Named
     size: int
     kinds: list[str]
     href: str
+    nearest: str
+    """How near its weakest member is to the threshold, where the list is in that order."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def show(site: Site, asked: Asked) -> Shown:
         "collection.html",
         at="/collection",
         styles=["collection.css"],
-        within="clusters",
+        within="groups",
         collection=collection,
         counts=run.counts,
         facts=_facts(run, clusters),
@@ -141,20 +143,20 @@ def show(site: Site, asked: Asked) -> Shown:
         kinds=[(kind, KIND_WORDS[kind]) for kind in KINDS if kind in ("any", *_present(clusters), wanted.kind)],
         orders=ORDER_WORDS,
         found=len(found),
-        listed=_listed(clusters, collection, found[(at - 1) * PER_PAGE : at * PER_PAGE].tolist()),
+        listed=_listed(clusters, collection, found[(at - 1) * PER_PAGE : at * PER_PAGE].tolist(), wanted.order),
         pager=Pages(at, pages, _at("/collection", at - 1, **given), _at("/collection", at + 1, **given)),
     )
 
 
-def show_cluster(site: Site, asked: Asked) -> Shown:
-    """GET /collection/cluster?kept=NUMBER."""
+def show_group(site: Site, asked: Asked) -> Shown:
+    """GET /collection/group?kept=NUMBER."""
     run, collection = run_of(site), site.collection
     assert collection is not None
     clusters = clusters_of(run)
     facts = clusters.facts
     group = clusters.numbered(asked.whole("kept", -1, least=-1, most=1 << 60))
     if group < 0:
-        raise Problem("no-document", "The run has no cluster with this number; see /collection for those that it has.")
+        raise Problem("no-group", "The run has no group with this number; see /collection for those that it has.")
     kept = int(facts.centres[group])
     rows = facts.rows_of(group)
     rows = rows[np.lexsort((rows, -facts.decision.score[rows], ~facts.by_identity[rows]))]
@@ -165,17 +167,17 @@ def show_cluster(site: Site, asked: Asked) -> Shown:
     title = f"{len(rows) + 1:,} documents, one kept"
     return page(
         f"{title} · Collection",
-        "collection_cluster.html",
+        "collection_group.html",
         at="/collection",
         styles=["collection.css"],
-        within="clusters",
+        within="groups",
         heading=title,
         kept=names[0],
         kept_words=int(facts.tokens[kept]),
         why=why_kept(run.recipe.clusters.keep),
         unit=facts.unit,
         members=[_member(clusters, names[0], name, row) for name, row in zip(names[1:], shown.tolist(), strict=True)],
-        pager=Pages(at, pages, *(_at("/collection/cluster", at + by, kept=kept) for by in (-1, 1))),
+        pager=Pages(at, pages, *(_at("/collection/group", at + by, kept=kept) for by in (-1, 1))),
     )
 
 
@@ -187,8 +189,8 @@ def _facts(run: "Result", clusters: Clusters) -> list[tuple[str, str]]:
     told = [
         ("Recipe", f"{name_of(recipe) or 'own'} {recipe.id}"),
         ("Similar", threshold),
-        ("Kept", f"of each cluster {why_kept(recipe.clusters.keep)}"),
-        ("Time", f"{sum(step.seconds for step in run.steps):,.1f} s, {counts['pairs_measured']:,} pairs measured"),
+        ("Kept", f"of each group {why_kept(recipe.clusters.keep)}"),
+        ("Time", f"{clusters.seconds:,.1f} s without the report, {counts['pairs_measured']:,} pairs measured"),
     ]
     if counts["removed_against_index"]:
         told.append(("Index", f"{counts['removed_against_index']:,} removed for documents that an index knew"))
@@ -202,15 +204,27 @@ def _present(clusters: Clusters) -> list[str]:
     return [kind for kind, n in zip(RELATIONS, clusters.kinds.sum(axis=0).tolist(), strict=True) if n]
 
 
-def _listed(clusters: Clusters, collection: "Collection", groups: list[int]) -> list[Listed]:
+def _listed(clusters: Clusters, collection: "Collection", groups: list[int], order: str) -> list[Listed]:
     facts = clusters.facts
     names = _names(clusters, collection, facts.centres[groups].tolist())
     made = []
     for group, name in zip(groups, names, strict=True):
         counts = zip(clusters.kinds[group].tolist(), RELATIONS, strict=True)
         kinds = [many(n, *COUNTED_WORDS[kind]) for n, kind in counts if n]
-        made.append(Listed(name, int(facts.sizes[group]), kinds, address("/collection/cluster", kept=name.number)))
+        nearest = _nearest(clusters, group) if order == "weakest" else ""
+        made.append(
+            Listed(name, int(facts.sizes[group]), kinds, address("/collection/group", kept=name.number), nearest)
+        )
     return made
+
+
+def _nearest(clusters: Clusters, group: int) -> str:
+    """What the order by the threshold goes by."""
+    above, facts = float(clusters.weakest[group]), clusters.facts
+    if not np.isfinite(above):
+        return "all have the same words"
+    shown = f"{above:g}" if facts.counted else f"{above:.3f}"
+    return f"the least similar one is {shown} above what it needs ({facts.unit})"
 
 
 def _names(clusters: Clusters, collection: "Collection", numbers: list[int]) -> list[Named]:

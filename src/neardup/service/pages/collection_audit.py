@@ -5,6 +5,7 @@ right to write. The page asks for pairs and sends labels under /collection/audit
 """
 
 import json
+from concurrent.futures import Future, wait
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from neardup.errors import UsageError
 from neardup.service.http import JSON
 from neardup.service.pages.asking import Asked, Page, Shown, Site
+from neardup.service.pages.collection_coming import begun, coming_page
 from neardup.service.pages.collection_run import folder_of, run_of
 from neardup.service.pages.layout import above, asset, page
 from neardup.service.problems import Problem
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
     from neardup.result import Result
 
 API = "/collection/audit/api"
+
+PATIENCE = 8.0
+"""Seconds that a request waits for pairs to be drawn."""
+
 _KINDS = {400: "invalid", 404: "not-found", 413: "too-large"}
 
 
@@ -30,30 +36,54 @@ class Auditing:
     def __init__(self, run: "Result") -> None:
         self._run, self._folder = run, folder_of(run) / "audit"
         self._session: LabellingSession | None = None
-        self._opening, self._drawing = Lock(), Lock()
+        self._of: tuple[int, int] | None = None
+        """Time and size of the pairs that the session has: they may be moved away, and drawn again."""
+        self._drawing: Future[LabellingSession] | None = None
+        self._opening = Lock()
 
     def session(self) -> "LabellingSession | None":
         """None where no pairs were drawn of this run."""
         from neardup.audit.session import LabellingSession
 
         with self._opening:
-            if self._session is None and (self._folder / "pairs.jsonl").exists():
+            now = self._drawn()
+            if now != self._of:
+                self._session, self._of = None, None
+            if self._session is None and now is not None:
                 found = LabellingSession(self._folder)
                 found.check_run(self._run)
-                self._session = found
+                self._session, self._of = found, now
             return self._session
 
-    def begin(self, pairs: int) -> None:
-        """Draw pairs, or go on with those that were drawn. Of a large collection that takes a while: texts are read."""
+    def begin(self, pairs: int, patience: float) -> None:
+        """Draw pairs, or go on with those that were drawn. Of a large collection that takes a while: texts are read.
+        Whoever asks meanwhile waits for the same ones, for so many seconds."""
         from neardup.audit.session import LabellingSession
 
-        if not self._drawing.acquire(blocking=False):
-            raise Problem("busy", "Pairs are being drawn already. Come back to this page in a moment.")
+        with self._opening:
+            if self._drawing is None:
+                wanted = None if self._drawn() else pairs
+                self._drawing = begun(lambda: LabellingSession.begin(self._run, self._folder, pairs=wanted))
+            drawing = self._drawing
+        wait([drawing], patience)
+        self.still_drawing()
+
+    def still_drawing(self) -> bool:
+        """Whether pairs are on their way. What went wrong is told once."""
+        with self._opening:
+            drawing = self._drawing
+            if drawing is None or not drawing.done():
+                return drawing is not None
+            self._drawing = None
+        drawing.result()
+        return False
+
+    def _drawn(self) -> tuple[int, int] | None:
         try:
-            drawn = (self._folder / "pairs.jsonl").exists()
-            LabellingSession.begin(self._run, self._folder, pairs=None if drawn else pairs)
-        finally:
-            self._drawing.release()
+            found = (self._folder / "pairs.jsonl").stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
 
 
 @lru_cache(1)
@@ -64,9 +94,11 @@ def _auditing(run: "Result") -> Auditing:
 def show(site: Site, asked: Asked) -> Shown:
     """GET /collection/audit."""
     run = run_of(site)
-    trouble = ""
+    auditing, trouble = _auditing(run), ""
+    if auditing.still_drawing():
+        return coming_page("audit", "Pairs are being drawn")
     try:
-        session = _auditing(run).session()
+        session = auditing.session()
     except UsageError as error:  # pairs of another run
         session, trouble = None, str(error)
     if session is not None:
@@ -91,7 +123,7 @@ def begin(site: Site, asked: Asked) -> Shown:
     given = asked.form.get("pairs", "").strip()
     if not (given.isascii() and given.isdecimal() and 1 <= int(given[:9]) <= 2000):
         raise Problem("invalid", "Draw 1 to 2000 pairs.")
-    _auditing(run).begin(int(given[:9]))
+    _auditing(run).begin(int(given[:9]), min(PATIENCE, site.limits.seconds / 2))
     return Shown(b"", 303, location="/collection/audit")
 
 

@@ -7,12 +7,13 @@ there. It is kept in memory, and may have some megabytes: it carries texts.
 
 from concurrent.futures import Future, wait
 from functools import lru_cache
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from neardup.service.pages.asking import Asked, Shown, Site
+from neardup.service.pages.collection_coming import begun, coming_page
 from neardup.service.pages.collection_run import folder_of, run_of
-from neardup.service.pages.layout import above, asset, page
+from neardup.service.pages.layout import above, asset
 
 if TYPE_CHECKING:
     from neardup.result import Result
@@ -31,14 +32,7 @@ def show(site: Site, asked: Asked) -> Shown:
         coming = _coming(run)
     done, _ = wait([coming], PATIENCE)
     if not done:
-        return page(
-            "Report",
-            "collection_coming.html",
-            at="/collection",
-            styles=["collection.css"],
-            scripts=["collection_coming.js"],
-            within="report",
-        )
+        return coming_page("report", "The report is being made")
     if coming.exception() is not None:
         _coming.cache_clear()  # whoever asks again, tries again
     return Shown(coming.result())
@@ -47,16 +41,7 @@ def show(site: Site, asked: Asked) -> Shown:
 @lru_cache(1)
 def _coming(run: "Result") -> "Future[bytes]":
     """The page, or what will be it. Whoever asks next gets the same. A service that is told to end does not wait."""
-    coming: Future[bytes] = Future()
-
-    def make() -> None:
-        try:
-            coming.set_result(_made(run))
-        except BaseException as error:  # it is told to those who ask
-            coming.set_exception(error)
-
-    Thread(target=make, name="neardup-report", daemon=True).start()
-    return coming
+    return begun(lambda: _made(run))
 
 
 def _made(run: "Result") -> bytes:

@@ -1,12 +1,15 @@
-"""A finished run as the pages of the collection look at it: its folder, its facts, its clusters.
+"""A finished run as the pages of the collection look at it: its folder, its facts, its groups.
 
 run_of      the run that is served, or the problem that there is none
+watched     a page of it, which is refused where the run is not the one that was opened any more
 folder_of   where it is
 Clusters    which groups there are, filtered and put in order
 """
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,9 @@ from numpy.typing import NDArray
 from neardup.model import RELATIONS
 from neardup.report.facts import Facts
 from neardup.result import Result
-from neardup.service.pages.asking import Site
+from neardup.searching.inputs import state_of
+from neardup.service.pages.asking import Asked as Question
+from neardup.service.pages.asking import Shown, Site
 from neardup.service.problems import Problem
 
 ORDERS = ("largest", "weakest", "input")
@@ -34,6 +39,35 @@ def run_of(site: Site) -> Result:
     return site.collection.run
 
 
+def watched(show: Callable[[Site, Question], Shown]) -> Callable[[Site, Question], Shown]:
+    """A page of the run. Names are read from its folder when they are shown, and audits are written there: before and
+    after, it must be the run that was opened."""
+
+    @wraps(show)
+    def shown(site: Site, asked: Question) -> Shown:
+        _check(site)
+        try:
+            made = show(site, asked)
+        except Exception:
+            _check(site)
+            raise
+        _check(site)
+        return made
+
+    return shown
+
+
+def _check(site: Site) -> None:
+    if site.collection is None or site.collection.run is None:
+        return
+    folder = folder_of(site.collection.run)
+    found = state_of(folder)
+    if found is None:
+        raise Problem("run", f"{folder} is gone, or being made again. Put it back, or restart the service.")
+    if found != site.collection.run_state:
+        raise Problem("run", f"{folder}: the run was made again since it is served. Restart the service to see it.")
+
+
 def folder_of(run: Result) -> Path:
     """The folder that it was written to."""
     return run.gathered.engine.work.decision.parent.parent
@@ -41,7 +75,7 @@ def folder_of(run: Result) -> Path:
 
 @dataclass(frozen=True)
 class Asked:
-    """Which clusters are wanted."""
+    """Which groups are wanted."""
 
     words: str = ""
     """In the id or the URL of a member, whatever their case."""
@@ -54,6 +88,8 @@ class Clusters:
 
     def __init__(self, run: Result) -> None:
         self.facts = Facts(run, seed=1)
+        self.seconds = sum(step["seconds"] for step in json.loads((folder_of(run) / "run.json").read_text())["steps"])
+        """That the run took; drawing pairs and making the report are steps too, and come on top in this process."""
         self._decision = run.decision
         self.find = lru_cache(16)(self._find)
 

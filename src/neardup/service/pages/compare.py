@@ -10,8 +10,9 @@ from neardup.errors import InputError
 from neardup.service.pages.asking import Asked, Shown, Site
 from neardup.service.pages.layout import page
 from neardup.service.pages.passages import panes
-from neardup.service.pages.showing import address, clipped, legible
+from neardup.service.pages.showing import LONGEST_LINK, address, clipped, legible, linkable
 from neardup.service.problems import Problem
+from neardup.service.shapes import has_more_bytes
 
 if TYPE_CHECKING:
     from neardup.comparing.documents import Source
@@ -26,6 +27,9 @@ AGAIN = 200_000
 """Characters of both documents up to which the answer holds them once more, to be changed."""
 
 MOST_DIFFERENCES = 100
+
+FEW = 30
+"""Words of a text below which one changed word may leave no passage as it was."""
 
 SIMILAR = 0.5
 """Resemblance from which on two documents that are no near-duplicates are called similar: half of either is in both."""
@@ -82,8 +86,8 @@ def show(site: Site, asked: Asked) -> Shown:
 
     most = site.limits.document
     for document in documents:
-        if len(document.text) > most:
-            raise Problem("too-large", f"A document has {len(document.text):,} characters; {most:,} are compared here.")
+        if has_more_bytes(document.text, most):
+            raise Problem("too-large", f"A document has more than {most:,} bytes; longer ones are not compared here.")
         if not document.text.strip():
             raise Problem("invalid", "One of the two documents has no text.")
     sources = [
@@ -178,6 +182,7 @@ def _answer(
         report=report,
         heading=heading,
         match=_match(report),
+        few=FEW if min(report.first.tokens, report.second.tokens) < FEW and report.relation != "identical" else 0,
         names=[_named(side, document) for side, document in zip(SIDES, documents or (None, None), strict=True)],
         panes=panes(report),
         verdicts=[
@@ -207,9 +212,15 @@ def _match(report: "PairReport") -> float:
 def _named(side: str, document: "Full | None") -> dict[str, Any]:
     """What a document is called above its pane."""
     if document is None:
-        return {"side": side, "title": "", "href": None}
+        return {"side": side, "title": "", "href": None, "where": "", "outside": None}
     title = clipped(legible(document.title), 120) or clipped(legible(document.url or document.id), 120)
-    return {"side": side, "title": title, "href": address("/document", id=document.id, at=document.at)}
+    return {
+        "side": side,
+        "title": title,
+        "href": address("/document", id=document.id, at=document.at),
+        "where": clipped(document.url or document.id, 200),
+        "outside": document.url if linkable(document.url) and len(document.url or "") <= LONGEST_LINK else None,
+    }
 
 
 def measured(score: "Score") -> str:

@@ -56,9 +56,9 @@ def page(
     return Shown(made.encode("utf-8", "replace"), status)
 
 
-def trouble(problem: Problem, at: str = "") -> Shown:
-    """What is shown instead of a page."""
-    return page(problem.title, "trouble.html", at=at, status=problem.status, problem=problem)
+def trouble(problem: Problem, at: str = "", id: str = "") -> Shown:
+    """What is shown instead of a page. `id`: of the request, as it stands in the log."""
+    return page(problem.title, "trouble.html", at=at, status=problem.status, problem=problem, id=id)
 
 
 def header(at: str) -> str:

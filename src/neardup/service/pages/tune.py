@@ -6,7 +6,7 @@ slider does: it asks for this page again.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import isfinite
 
@@ -16,7 +16,7 @@ from neardup.recipes import published, recipe_names
 from neardup.service.pages.asking import Asked, Shown, Site
 from neardup.service.pages.curves import POINTS, Picture
 from neardup.service.pages.layout import page
-from neardup.service.pages.showing import address
+from neardup.service.pages.showing import address, clipped, plain
 from neardup.service.pages.tuning import COLLECTIONS, Answer, bloom_answer, filter_answer, wish_answer
 
 FORMS = (("filter", "k, s, r"), ("wish", "Threshold, recall"), ("bloom", "Bloom filter"))
@@ -79,6 +79,7 @@ def show(site: Site, asked: Asked) -> Shown:
         scale=scale,
         base=base if form == "filter" else "",
         fields=fields,
+        replaced=list(_replaced(asked, fields)),
         starts=_starts(form, base, fields),
         answer=answer,
         trouble=trouble,
@@ -98,7 +99,11 @@ def _filter(asked: Asked, base: str, logarithmic: bool) -> tuple[list[Field], Ca
     s = asked.whole("s", usual.s, least=1, most=200)
     r = asked.whole("r", usual.r, least=1, most=10)
     threshold = _share(asked, "threshold", recipe.verify.threshold, least=0.05, most=1.0)
-    judged = "pairs from here on are near-duplicates" if recipe.thresholded else "a mark: shared features decide here"
+    judged = (
+        "pairs from here on are near-duplicates"
+        if recipe.thresholded
+        else "a mark in the curve alone: shared features decide"
+    )
     fields = [
         Field("k", "Features k", "each a fingerprint of s min-hashes", k, 1, 1000, 100),
         Field("s", "Min-hashes in one s", "all of them agree in a shared feature", s, 1, 200, 40),
@@ -154,6 +159,19 @@ def size(number: float) -> str:
             break
         number /= 1000
     return f"{number:.3g} {unit}" if number < 1000 else f"{number:,.0f} {unit}"
+
+
+def _replaced(asked: Asked, fields: list[Field]) -> Iterator[str]:
+    """What the address asks for and cannot have, in sentences."""
+    for field in fields:
+        given = asked.query.get(field.name, "").strip()
+        try:
+            same = not given or abs(float(given) - field.value) < 1e-4
+        except ValueError:
+            same = False
+        if not same:
+            may = "one of the listed" if field.options else f"a number from {field.least:g} to {field.most:g}"
+            yield f"{field.label} is {may}: {field.text} in place of {plain(clipped(given, 20))}."
 
 
 def _share(asked: Asked, name: str, otherwise: float, *, least: float, most: float) -> float:

@@ -1,8 +1,11 @@
 "use strict";
-// Files are read here, in the browser, into the fields; and a passage leads to its twin.
+// Files are read here, in the browser; and a passage leads to its twin.
 (() => {
-  const LONGEST = Number(document.getElementById("compare")?.dataset.longest); // bytes that the service takes
+  const form = document.getElementById("compare");
+  const LONGEST = Number(form?.dataset.longest); // bytes that the service takes
+  const ROOM = 200_000; // characters of a field: browsers take seconds to lay out more, and show what nobody edits
   const PAGES = /\.x?html?$/i;
+  const held = new Map(); // long documents, by the name of their field; they go into the form when it is sent
 
   const said = (name, text) => {
     document.querySelector(`[data-said="${name}"]`).textContent = text;
@@ -20,29 +23,63 @@
       said(name, `${plain(file.name)} is not a text in UTF-8.`);
       return;
     }
-    const field = document.getElementById(name);
-    field.value = text;
-    field.form.elements[name + "_kind"].value = PAGES.test(file.name) ? "html" : "auto";
+    take(name, text);
+    form.elements[name + "_kind"].value = PAGES.test(file.name) ? "html" : "auto";
     said(name, `${plain(file.name)}, ${count(file.size)} bytes. It is sent when you press Compare.`);
   };
+
+  const take = (name, text) => {
+    const long = text.length > ROOM;
+    const field = document.getElementById(name);
+    if (long) held.set(name, text);
+    else held.delete(name);
+    field.value = long ? "" : text;
+    field.hidden = field.disabled = long;
+    document.querySelector(`[data-held="${name}"]`).hidden = !long;
+  };
+
+  form?.addEventListener("formdata", ({ formData }) => {
+    for (const [name, text] of held) formData.set(name, text);
+  });
 
   for (const chosen of document.querySelectorAll("input[type=file]")) {
     const name = chosen.dataset.for;
     const field = document.getElementById(name);
+    const side = chosen.closest("fieldset");
     chosen.closest(".file").hidden = false;
     chosen.addEventListener("change", () => chosen.files.length && read(name, chosen.files[0]));
-    field.addEventListener("dragover", (event) => {
+    side.querySelector("[data-held] button").addEventListener("click", () => {
+      take(name, "");
+      chosen.value = "";
+      said(name, "");
+      field.focus();
+    });
+    field.addEventListener("paste", (event) => {
+      const text = event.clipboardData.getData("text/plain");
+      if (text.length <= ROOM) return;
+      event.preventDefault();
+      take(name, field.value.slice(0, field.selectionStart) + text + field.value.slice(field.selectionEnd));
+      said(name, `${count(held.get(name).length)} characters. They are sent when you press Compare.`);
+    });
+    side.addEventListener("dragover", (event) => {
       if (!event.dataTransfer.types.includes("Files")) return;
       event.preventDefault();
       field.classList.add("over");
     });
-    field.addEventListener("dragleave", () => field.classList.remove("over"));
-    field.addEventListener("drop", (event) => {
+    side.addEventListener("dragleave", () => field.classList.remove("over"));
+    side.addEventListener("drop", (event) => {
       field.classList.remove("over");
       if (!event.dataTransfer.files.length) return;
       event.preventDefault();
       read(name, event.dataTransfer.files[0]);
     });
+  }
+
+  // A way back to the page that led here.
+  const back = document.getElementById("back");
+  if (back && document.referrer.startsWith(`${location.origin}/`)) {
+    back.href = document.referrer;
+    back.parentElement.hidden = false;
   }
 
   const calm = matchMedia("(prefers-reduced-motion: reduce)");

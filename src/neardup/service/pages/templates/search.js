@@ -38,6 +38,30 @@
     asking = setTimeout(draw, 80);
   });
 
+  // What was unfolded is unfolded when one comes back.
+  const unfolded = () => `neardup-unfolded:${location.search}`;
+  const numbers = () => [...document.querySelectorAll("#results details")].flatMap((each, i) => (each.open ? [i] : []));
+  document.addEventListener(
+    "toggle",
+    () => {
+      try {
+        sessionStorage.setItem(unfolded(), JSON.stringify(numbers()));
+      } catch {
+        // a browser that keeps nothing
+      }
+    },
+    true,
+  );
+  const unfold = () => {
+    try {
+      const groups = document.querySelectorAll("#results details");
+      for (const i of JSON.parse(sessionStorage.getItem(unfolded()) || "[]")) if (groups[i]) groups[i].open = true;
+    } catch {
+      // a browser that keeps nothing
+    }
+  };
+  unfold();
+
   addEventListener("popstate", () => {
     if (location.search !== drawn) location.reload();
   });

@@ -111,6 +111,11 @@
     }
   });
 
+  // What was typed and cannot be is told when the field is left.
+  document.addEventListener("change", ({ target }) => {
+    if (target.type === "number" && target.form?.id === "tune") target.reportValidity();
+  });
+
   document.addEventListener("click", async ({ target }) => {
     if (target.id !== "copy") return;
     try {
