@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from neardup.single import resemblance as resemblance
     from neardup.single import scores as scores
     from neardup.single import sketch as sketch
+    from neardup.sketches.bins import OnePermutationSettings as OnePermutationSettings
     from neardup.sketches.bloom import BloomSettings as BloomSettings
     from neardup.sketches.both import BySiteSettings as BySiteSettings
     from neardup.sketches.both import CombinedSettings as CombinedSettings
@@ -103,6 +104,7 @@ _HOME = {
     "MissingExtra": "neardup.errors",
     "ModSettings": "neardup.sketches.samples",
     "NeardupError": "neardup.errors",
+    "OnePermutationSettings": "neardup.sketches.bins",
     "OutputError": "neardup.errors",
     "PairReport": "neardup.comparing",
     "Pairs": "neardup.pairing",

@@ -69,7 +69,7 @@ class Recipe:
         )
 
     def __post_init__(self) -> None:
-        if self.shingles.repeats and kind_of(self.sketch) not in ("minhash", "bottom", "mod"):
+        if self.shingles.repeats and kind_of(self.sketch) not in ("minhash", "one-permutation", "bottom", "mod"):
             raise RecipeError(
                 f"[shingles] repeats = true numbers the copies of a shingle, for sketches of sets of shingles; kind "
                 f"{kind_of(self.sketch)!r} looks at words in another way. Leave it away."
@@ -80,7 +80,7 @@ class Recipe:
                 f"[sketch] links = {weight}, [text] links = {str(self.text.links).lower()}: a filter over links needs "
                 'kind = "bloom", a weight above 0, and the links of the pages; give all of it or none.'
             )
-        if self.verify.method == "none" and kind_of(self.sketch) != "minhash":
+        if self.verify.method == "none" and not isinstance(self.sketch, MinHashSettings):
             raise RecipeError(
                 f'verify = "none" takes every candidate for a pair, and those of kind {kind_of(self.sketch)!r} are '
                 'only worth a look; choose "sketch" or "exact".'

@@ -37,7 +37,7 @@ SPECIAL = {
     ("web", "extract"): "all",
     ("stream", "extract"): "all",
     ("stream", "bits"): 8,
-    **{(name, "bits"): 4 for name in ("default", "web", "resemblance", "altavista", "alg-b")},
+    **{(name, "bits"): 4 for name in ("default", "web", "one-pass", "resemblance", "altavista", "alg-b")},
     ("bloom", "similar"): 0.6,
     ("bloom", "bits"): 4096,
     ("resemblance", "r"): 2,
@@ -61,9 +61,8 @@ def test_every_setting_is_in_the_id(name):
     recipe = neardup.load_recipe(name)
     default = recipe.to_dict()
     ids = {recipe.id}
-    left = (
-        {"kind", "links"} if default["sketch"]["kind"] in ("minhash", "bottom", "mod") else {"kind", "links", "repeats"}
-    )
+    of_sets = default["sketch"]["kind"] in ("minhash", "one-permutation", "bottom", "mod")
+    left = {"kind", "links"} if of_sets else {"kind", "links", "repeats"}
     settings = [(part, key) for part, values in default.items() for key in values if key not in left]
     for part, key in settings:
         changed = {p: dict(v) for p, v in default.items()}

@@ -178,7 +178,7 @@ def test_sketches(columns, bits, repeats, rabin, rabin_features):
     kernel.sketch_documents(
         *batch_of([t.encode() for t in EXAMPLES]), 0, w, repeats, SEED, unicode_tables(),
         shingle_tables(FIRST, w) if rabin else None, push_table(THIRD) if rabin_features else None,
-        multiply, add, k, s, bits, status, tokens, identities, keys, samples,
+        multiply, add, False, k, s, bits, status, tokens, identities, keys, samples,
     )  # fmt: skip
     for i, text in enumerate(EXAMPLES):
         hashes, found = expected_of(text, "words", w, repeats, rabin=rabin)

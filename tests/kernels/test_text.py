@@ -114,8 +114,9 @@ def test_shingle_sets(text, w, repeats):
     s=st.integers(1, 3),
     more=st.sampled_from([0, 1, 5]),
     bits=st.sampled_from([8, 4]),
+    once=st.booleans(),
 )
-def test_sketches(texts, w, repeats, k, s, more, bits):
+def test_sketches(texts, w, repeats, k, s, more, bits, once):
     """The first k·s permutations make the features, all of them the samples."""
     data = [t.encode("utf-8", "ignore") for t in texts]
     offsets = np.concatenate([[0], np.cumsum([len(d) for d in data])]).astype(np.int64)
@@ -128,7 +129,7 @@ def test_sketches(texts, w, repeats, k, s, more, bits):
     status, tokens = np.zeros(n, np.uint8), np.zeros(n, np.int64)
     identities, keys, samples = np.zeros((n, 2), np.uint64), np.zeros((n, k), np.uint64), np.zeros((n, size), np.uint8)
     kernel.sketch_documents(
-        buffer, offsets, 0, w, repeats, SEED, unicode_tables(), None, None, multiply, add, k, s, bits,
+        buffer, offsets, 0, w, repeats, SEED, unicode_tables(), None, None, multiply, add, once, k, s, bits,
         status, tokens, identities, keys, samples,
     )  # fmt: skip
     for i, d in enumerate(data):
@@ -139,11 +140,28 @@ def test_sketches(texts, w, repeats, k, s, more, bits):
             continue
         assert status[i] == (kernel.SHORT if len(hashes) < w else kernel.FINE)
         assert tuple(map(int, identities[i])) == naive.identity(hashes, int(SEED))
-        smallest = naive.minima(
+        smallest = (naive.minima_in_bins if once else naive.minima)(
             naive.fingerprints(d.decode(), w=w, repeats=repeats, seed=int(SEED)), multiply.tolist(), add.tolist()
         )
         assert list(map(int, keys[i])) == naive.features(smallest, k, s, int(SEED))
         assert list(map(int, samples[i])) == naive.samples(smallest, bits)
+
+
+@given(
+    st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), min_size=1, max_size=60),
+    st.sampled_from([1, 2, 7, 100]),
+)
+@example([2**64 - 1], 3)
+@example([5 << 32 | 2**31], 3)
+@example([(i * 0x9E3779B97F4A7C15) % 2**64 for i in range(300)], 100)  # a few empty bins: filled one by one
+@example([(i * 0x9E3779B97F4A7C15) % 2**64 for i in range(90)], 100)  # many: all at once
+def test_minima_in_bins(values, size):
+    random = np.random.default_rng(size)
+    multiply = random.integers(0, 2**32, size, dtype=np.uint32) | np.uint32(1)
+    add = random.integers(0, 2**32, size, dtype=np.uint32)
+    out, spare = np.empty(size, np.uint32), np.empty(size, np.uint32)
+    kernel.minima_in_bins(np.array(values, np.uint64), len(values), multiply, add, out, spare)
+    assert out.tolist() == naive.minima_in_bins(values, multiply.tolist(), add.tolist())
 
 
 def test_a_document_that_is_not_utf8_is_marked_and_its_neighbours_are_not():
@@ -169,6 +187,7 @@ def test_a_document_that_is_not_utf8_is_marked_and_its_neighbours_are_not():
         None,
         one,
         one,
+        False,
         1,
         1,
         8,

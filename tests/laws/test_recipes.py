@@ -168,6 +168,15 @@ VARIANTS: dict[str, tuple[str, dict]] = {
     "default of 4 bits": ("default", {"sketch_bits": 4}),
     "default by an estimate of 200": ("default", {"verify_method": "sketch", "sketch_sampled": 200}),
     "stream at 0.5": ("stream", {"sketch_s": 2, "verify_threshold": 0.5}),
+    "one-pass by estimate": ("one-pass", {"verify_method": "sketch", "sketch_sampled": 200, "sketch_bits": 4}),
+    "one-pass by minima": (
+        "one-pass",
+        {"verify_method": "sketch", "sketch_k": 60, "sketch_s": 1, "sketch_samples": False, "verify_threshold": 0.5},
+    ),
+    "one-pass by features of multisets": (
+        "one-pass",
+        {"verify_method": "none", "sketch_s": 3, "shingles_repeats": True, "shingles_fingerprint": "rabin"},
+    ),
     "default by features": ("default", {"verify_method": "none"}),
     "default of characters": ("default", {"text_tokens": "chars", "verify_threshold": 0.6}),
     "by-site, public suffixes": ("by-site", {"sketch_sites": "public-suffix", "sketch_s": 4, "sketch_same": 330}),

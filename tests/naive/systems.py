@@ -91,6 +91,8 @@ def shingle_set(recipe: Recipe, found: list[Any]) -> set[Any]:
 
 
 class MinHash:
+    minima = staticmethod(text.minima)
+
     def __init__(self, sketcher: Any) -> None:
         self.sketcher, self.settings = sketcher, sketcher.settings
         self.multiply, self.add = (values.tolist() for values in (sketcher._multiply, sketcher._add))
@@ -99,7 +101,7 @@ class MinHash:
         elements = set(shingle_hashes(self.sketcher, found))
         if self.sketcher.polynomial is not None:
             elements = {text.mix(x) for x in elements}
-        return text.minima(list(elements), self.multiply, self.add)
+        return self.minima(list(elements), self.multiply, self.add)
 
     def features(self, minima: list[int]) -> list[tuple[int, ...]]:
         s = self.settings.s
@@ -138,6 +140,10 @@ class MinHash:
             if below > 1e-4:
                 break
         return self.agreed(a, b) >= c
+
+
+class OnePermutation(MinHash):
+    minima = staticmethod(text.minima_in_bins)
 
 
 class SimHash:
@@ -340,6 +346,7 @@ def canonical(document: Document) -> str:
 
 KINDS: dict[str, Any] = {
     "minhash": MinHash,
+    "one-permutation": OnePermutation,
     "simhash": SimHash,
     "combined": Combined,
     "by-site": BySite,

@@ -120,6 +120,16 @@ def minima(values: list[int], multiply: list[int], add: list[int]) -> list[int]:
     return [min((a * (x & 0xFFFFFFFF) + b) % 2**32 for x in values) for a, b in zip(multiply, add, strict=True)]
 
 
+def minima_in_bins(values: list[int], multiply: list[int], add: list[int]) -> list[int]:
+    """The upper 32 bits of a value choose one of the bins, the lower 31 are compared in it. Where a bin is empty it
+    gets half of the minimum of all values under the permutation with its number, above all that bins can have."""
+    bins: list[list[int]] = [[] for _ in multiply]
+    for x in values:
+        bins[(x >> 32) * len(bins) // 2**32].append(x % 2**31)
+    otherwise = minima(values, multiply, add)
+    return [min(found) if found else 2**31 + m // 2 for found, m in zip(bins, otherwise, strict=True)]
+
+
 def features(smallest: list[int], k: int, s: int, seed: int) -> list[int]:
     keys = []
     for g in range(k):

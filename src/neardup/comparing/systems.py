@@ -19,13 +19,14 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.analysis import binomial, bloom, estimators, filters
+from neardup.analysis import binomial, bins, bloom, estimators, filters
 from neardup.analysis import lists as list_analysis
 from neardup.comparing.documents import Readings
 from neardup.kernels import groups
 from neardup.kernels import lists as list_kernel
 from neardup.recipe import Recipe
 from neardup.sketches.base import Comparison, Ragged, Sketcher, Sketches, even
+from neardup.sketches.bins import OnePermutationSettings
 from neardup.sketches.bloom import BloomSettings
 from neardup.sketches.both import BySiteSettings, CombinedSettings
 from neardup.sketches.lists import ListSettings
@@ -157,7 +158,7 @@ class _Pair:
                 return [features], ""
             return [features, self._exactly(rho)], ""
         t, estimate = settings.permutations, self._score()
-        deviation = self.sketcher.error(rho)
+        deviation = self._deviation(settings, rho)
         if verify.method == "exact":
             note = f"its sketches alone estimate {estimate:.4f}; the standard error is {deviation:.4f}"
             return [features, self._exactly(rho)], note
@@ -168,6 +169,17 @@ class _Pair:
         passes = binomial.tail(t, int(np.ceil(needed * t - 1e-9)), agree)
         own = Score("resemblance", estimate, 1.0, verify.threshold, self._shingled(), rho, rho, deviation, passes)
         return [own] if settings.s == 1 else [features, own], ""
+
+    def _deviation(self, settings: MinHashSettings, rho: float) -> float:
+        """Of the estimate; from bins it depends on how many shingles there are."""
+        if not isinstance(settings, OnePermutationSettings):
+            return self.sketcher.error(rho)
+        bits = settings.bits if settings.samples else None
+        return bins.error(rho, settings.permutations, self._union(), bits=bits)
+
+    def _union(self) -> int:
+        both = self._overlap()
+        return int(both.first[0] + both.second[0] - both.shared[0])
 
     def _exactly(self, rho: float) -> Score:
         """What is measured on the sets has no error. Two pages of one host may need more."""
@@ -248,7 +260,7 @@ class _Pair:
         """One permutation: its smallest values, or those that are 0 modulo n."""
         both = self._overlap()
         rho = float(both.resemblance[0])
-        union = int(both.first[0] + both.second[0] - both.shared[0])
+        union = self._union()
         threshold, note = self.recipe.verify.threshold, ""
         exact, expected = self._shingled(), rho
         deviation: float | None

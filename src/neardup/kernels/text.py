@@ -8,6 +8,7 @@ Everything on the way stands in this one file, because numba's cache does not no
     shingle_rabin     the same with Rabin's fingerprints
     number_repeats    a set of fingerprints → a multiset with occurrence numbers
     minima            fingerprints → the minimum under each of P permutations
+    minima_in_bins    the same from one hash: fingerprints → the minimum in each of P bins, none of them empty
     features          minima → k keys, each of s minima
     features_rabin    the same with Rabin's fingerprints
     sketch_documents  all of the above for every document of a batch
@@ -32,7 +33,8 @@ fingerprint (Broder, "Identifying and Filtering Near-Duplicate Documents", secti
 are likely to suffice); tests/statistics holds them to the binomial formula. With Rabin's fingerprints the collisions
 are bounded by a theorem (see `neardup.rabin`); what follows them is the same. Rabin's fingerprints are linear too, and
 those of short strings are small numbers, so they are mixed before a permutation or the identity sees them. The mixing
-is a bijection: it adds no collision, and a permutation after it is still a permutation.
+is a bijection: it adds no collision, and a permutation after it is still a permutation. Bins and values in them are
+other bits of the same fingerprint, whose mixing is measured as well.
 """
 
 from typing import Any
@@ -64,7 +66,10 @@ _S8, _S16, _S24, _S32, _S40, _S48, _S56 = (np.uint64(8 * n) for n in range(1, 8)
 _X80, _X255 = np.uint64(0x80), np.uint64(0xFF)
 _SPACE = np.uint64(32)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_LOW32 = np.uint64(0xFFFFFFFF)
+_LOW32, _LOW31 = np.uint64(0xFFFFFFFF), np.uint64(0x7FFFFFFF)
+_NOTHING, _LATER = np.uint32(0xFFFFFFFF), np.uint32(0x80000000)
+_U1 = np.uint32(1)
+_MANY = 3  # one permutation after the other takes three times as long as all at once (measured, AVX2)
 _U6, _U12, _U18 = np.uint32(6), np.uint32(12), np.uint32(18)
 _X3F = np.uint32(0x3F)
 
@@ -458,6 +463,49 @@ def minima(fingerprints: Any, n: int, multiply: Any, add: Any, out: Any) -> None
 
 
 @njit(nogil=True, cache=True)
+def _least(fingerprints: Any, n: int, a: Any, b: Any) -> Any:
+    """Of one permutation: the least of (a · x + b) mod 2^32."""
+    least = np.uint32(0xFFFFFFFF)
+    for i in range(n):
+        least = min(least, np.uint32(a * np.uint32(fingerprints[i] & _LOW32) + b))
+    return least
+
+
+@njit(nogil=True, cache=True)
+def minima_in_bins(fingerprints: Any, n: int, multiply: Any, add: Any, out: Any, spare: Any) -> None:
+    """out[p] = the least value of the fingerprints in bin p; where none is, half their minimum under permutation p,
+    with the highest bit set.
+
+    The upper half x of a fingerprint chooses the bin, x · P / 2^32; 31 bits of the lower half are the value. The
+    highest bit tells the two kinds of minima apart, so that they never agree: a bin is empty in one of two documents
+    only where the least of their union is in the other one alone. `spare` is room for P minima.
+
+    Where many bins are empty all permutations at once take less time than one after the other.
+    """
+    size = out.shape[0]
+    bins = np.uint64(size)
+    for p in range(size):
+        out[p] = _NOTHING
+    for i in range(n):
+        x = fingerprints[i]
+        into = ((x >> _S32) * bins) >> _S32
+        out[into] = min(out[into], np.uint32(x & _LOW31))
+    empty: Any = 0
+    for p in range(size):
+        empty += np.int64(out[p] == _NOTHING)
+    if _MANY * empty > size:
+        minima(fingerprints, n, multiply, add, spare)
+        for p in range(size):
+            out[p] = (spare[p] >> _U1) | _LATER if out[p] == _NOTHING else out[p]
+        return
+    if empty == 0:
+        return
+    for p in range(size):
+        if out[p] == _NOTHING:
+            out[p] = (_least(fingerprints, n, multiply[p], add[p]) >> _U1) | _LATER
+
+
+@njit(nogil=True, cache=True)
 def features(smallest: Any, k: int, s: int, seed: Any, keys: Any) -> None:
     """Broder, section 3: fingerprint each of k groups of s minima, the group's number included."""
     for g in range(k):
@@ -497,6 +545,7 @@ def sketch_documents(
     feature_push: Any,
     multiply: Any,
     add: Any,
+    once: bool,
     k: int,
     s: int,
     bits: int,
@@ -508,7 +557,8 @@ def sketch_documents(
 ) -> None:
     """Sketch each document of a batch into row i of the output arrays.
 
-    The first k·s permutations make the features. `samples` keeps `bits` bits of every minimum, mixed, in a byte: enough
+    With `once` a shingle goes to one bin of as many as there are permutations (`minima_in_bins`), else under each of
+    them. The first k·s minima make the features. `samples` keeps `bits` bits of every minimum, mixed, in a byte: enough
     to estimate the resemblance (Li and König, "b-Bit Minwise Hashing"); it has a column for each permutation, or none.
 
     With `rabin` the shingles are Rabin's, with `feature_push` the features are. Rabin's shingles are mixed on their
@@ -522,6 +572,7 @@ def sketch_documents(
     token = np.empty(longest + 2, np.uint64)
     fingerprint = np.empty(longest + 2, np.uint64)
     smallest = np.empty(multiply.shape[0], np.uint32)
+    spare = np.empty(multiply.shape[0], np.uint32)
     dropped = np.uint64(64 - bits)
     for i in range(documents):
         n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
@@ -543,7 +594,10 @@ def sketch_documents(
             number_repeats(fingerprint, m, token)
         if rabin is not None:
             _mix_all(fingerprint, m)
-        minima(fingerprint, m, multiply, add, smallest)
+        if once:
+            minima_in_bins(fingerprint, m, multiply, add, smallest, spare)
+        else:
+            minima(fingerprint, m, multiply, add, smallest)
         if feature_push is None:
             features(smallest, k, s, seed, keys[i])
         else:

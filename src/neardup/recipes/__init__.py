@@ -30,6 +30,7 @@ _ORDER = (
     "default",
     "web",
     "stream",
+    "one-pass",
     "resemblance",
     "altavista",
     "alg-b",

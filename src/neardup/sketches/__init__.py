@@ -2,6 +2,7 @@
 
 base       the contract: Sketcher, Sketches, Comparison
 minhash    minima under many permutations, features of them        (Broder; Henzinger's Algorithm B)
+bins       the same from one hash of each shingle                (Li, Owen, Zhang; Dahlgaard, Knudsen, Thorup)
 simhash    random projection                                       (Henzinger's Algorithm C, Charikar)
 both       the combined algorithm, and another rule for one site   (Henzinger)
 lists      fingerprints of lists of words                          (Pugh)

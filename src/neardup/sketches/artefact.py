@@ -29,7 +29,8 @@ from neardup.sketches.base import Ragged, Sketcher, Sketches, nothing
 from neardup.sources.base import Documents
 
 _ROWS_TOGETHER = 16384
-_SLOTS = {"integer": pa.int64(), "number": pa.float64(), "string": pa.string()}
+SLOTS = {"integer": pa.int64(), "number": pa.float64(), "string": pa.string()}
+"""The three kinds of values that a keep policy can order, each in a column of its own."""
 
 
 def schema(recipe_id: str, sketcher: Sketcher, columns: tuple[str, ...]) -> pa.Schema:
@@ -48,7 +49,7 @@ def schema(recipe_id: str, sketcher: Sketcher, columns: tuple[str, ...]) -> pa.S
             *([("words", pa.binary(8 * sketcher.words))] if sketcher.words else []),
             *([("samples", pa.binary(sketcher.samples))] if sketcher.samples else []),
             *([("ragged", pa.large_list(pa.uint64()))] if sketcher.has_ragged else []),
-            *((f"{slot}:{c}", kind) for c in columns for slot, kind in _SLOTS.items()),
+            *((f"{slot}:{c}", kind) for c in columns for slot, kind in SLOTS.items()),
         ],
         metadata={"neardup.recipe": recipe_id},
     )
@@ -80,7 +81,7 @@ def batch(
     for field in layout:
         slot, _, column = field.name.partition(":")
         if column:
-            values[field.name] = _value(documents.columns[column], slot, column)
+            values[field.name] = slot_value(documents.columns[column], slot, column)
     return pa.RecordBatch.from_arrays([values[f.name] for f in layout], schema=layout)
 
 
@@ -91,7 +92,8 @@ def _matrix(rows: NDArray[Any]) -> pa.Array:
     )
 
 
-def _value(values: pa.Array, slot: str, column: str) -> pa.Array:
+def slot_value(values: pa.Array, slot: str, column: str) -> pa.Array:
+    """A column of the keep policy in one of the slots; null where it is of another kind."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     kind = values.type
@@ -103,7 +105,7 @@ def _value(values: pa.Array, slot: str, column: str) -> pa.Array:
         fitting = "number"
     else:
         fitting = "string"
-    return values.cast(_SLOTS[slot], safe=False) if slot == fitting else pa.nulls(len(values), _SLOTS[slot])
+    return values.cast(SLOTS[slot], safe=False) if slot == fitting else pa.nulls(len(values), SLOTS[slot])
 
 
 def hash_ids(ids: pa.Array) -> NDArray[np.uint64]:
@@ -243,7 +245,7 @@ class Collection:
 
     def keep_values(self, column: str, chosen: NDArray[np.int64]) -> pa.ChunkedArray:
         """A column of the keep policy, as what it holds: integers, numbers or strings."""
-        slots = {slot: self.values(f"{slot}:{column}", chosen) for slot in _SLOTS}
+        slots = {slot: self.values(f"{slot}:{column}", chosen) for slot in SLOTS}
         used = {slot: values for slot, values in slots.items() if values.null_count < len(values)}
         if "string" in used and len(used) > 1:
             raise InputError(

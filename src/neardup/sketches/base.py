@@ -143,10 +143,13 @@ class Sketcher(ABC):
             ragged=nothing(n),
         )
 
+    def sites(self, urls: list[str | None]) -> list[str | None]:
+        """Where each document is from, where signatures depend on it; None where it is not known."""
+        return [None] * len(urls)
+
     def places(self, urls: list[str | None], numbers: dict[str | None, int]) -> NDArray[np.uint64]:
-        """A number for where each document is from, where signatures depend on it; 0 where it is not known. `numbers`
-        has those given so far, {None: 0} at first."""
-        return np.zeros(len(urls), np.uint64)
+        """A number per site; 0 for an unknown one. `numbers` has those given so far, {None: 0} at first."""
+        return np.array([numbers.setdefault(name, len(numbers)) for name in self.sites(urls)], np.uint64)
 
     def fingerprints(self, batch: TextBatch, *, of_tokens: bool = False) -> tuple[Ragged, Sketches]:
         """The fingerprints of all shingles (or tokens) of each document, in order; and sketches to be filled in."""

@@ -114,7 +114,6 @@ class BySite(Sketcher):
         """Features, bits, and the site."""
         return even(np.concatenate([words, self.places(urls, {None: 0})[:, None]], axis=1))
 
-    def places(self, urls: list[str | None], numbers: dict[str | None, int]) -> NDArray[np.uint64]:
-        """A number per site."""
-        names = (site(url, rule=self.settings.sites) if url else None for url in urls)
-        return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.uint64)
+    def sites(self, urls: list[str | None]) -> list[str | None]:
+        """By the settings' rule."""
+        return [site(url, rule=self.settings.sites) if url else None for url in urls]

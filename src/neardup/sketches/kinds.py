@@ -5,6 +5,7 @@ from typing import Any
 from neardup.errors import RecipeError
 from neardup.shingles import ShingleSettings
 from neardup.sketches.base import Sketcher
+from neardup.sketches.bins import OnePermutation, OnePermutationSettings
 from neardup.sketches.bloom import Bloom, BloomSettings
 from neardup.sketches.both import BySite, BySiteSettings, Combined, CombinedSettings
 from neardup.sketches.lists import Lists, ListSettings
@@ -15,6 +16,7 @@ from neardup.text.settings import TextSettings
 
 SketchSettings = (
     MinHashSettings
+    | OnePermutationSettings
     | SimHashSettings
     | CombinedSettings
     | BySiteSettings
@@ -26,6 +28,7 @@ SketchSettings = (
 
 _KINDS: dict[str, tuple[type[Any], type[Any]]] = {
     "minhash": (MinHashSettings, MinHash),
+    "one-permutation": (OnePermutationSettings, OnePermutation),
     "simhash": (SimHashSettings, SimHash),
     "combined": (CombinedSettings, Combined),
     "by-site": (BySiteSettings, BySite),

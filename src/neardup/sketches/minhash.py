@@ -87,6 +87,9 @@ class MinHashSettings:
 class MinHash(Sketcher):
     """Sketches documents by minima and features."""
 
+    once = False
+    """Whether a shingle goes to one bin, not under every permutation."""
+
     def __init__(self, text: TextSettings, shingles: ShingleSettings, settings: MinHashSettings) -> None:
         super().__init__(text, shingles, settings.seed)
         self.settings = settings
@@ -122,6 +125,7 @@ class MinHash(Sketcher):
             self._features,
             self._multiply,
             self._add,
+            self.once,
             self.settings.k,
             self.settings.s,
             self.settings.bits,
