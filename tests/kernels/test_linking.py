@@ -1,7 +1,7 @@
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import combinations, pairwise
-from math import comb
+from itertools import pairwise
 from unittest import mock
 
 import numpy as np
@@ -15,9 +15,8 @@ from neardup.errors import UsageError
 from neardup.kernels import linking as kernel
 from tests.naive import groups as naive
 
-M1 = 0xFF51AFD7ED558CCD
-P = 0x9E3779B97F4A7C15
-MASK = 2**64 - 1
+LAST = np.uint64(2**64 - 1)
+EVERYONE = np.empty(0, bool)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -32,11 +31,25 @@ def wrapping_integers_in_threads():
 def collections(draw):
     """Few different values, so that many share; and which documents take part."""
     n, k = draw(st.integers(0, 16)), draw(st.integers(1, 6))
-    r = draw(st.integers(1, min(3, k)))
+    r = draw(st.integers(1, min(4, k)))
     most = draw(st.integers(1, 12))
     rows = draw(st.lists(st.lists(st.integers(0, most), min_size=k, max_size=k), min_size=n, max_size=n))
     members = draw(st.lists(st.booleans(), min_size=n, max_size=n) | st.just([True] * n))
     return np.array(rows, np.uint64).reshape(n, k), r, np.array(members, bool)
+
+
+@st.composite
+def plans(draw):
+    """Chunks, tables and buffers of any size, down to those that hold a document or two."""
+    chunk = draw(st.integers(1, 7))
+    return linked_module._Plan(
+        threads=draw(st.integers(1, 3)),
+        chunk=chunk,
+        places=2 ** draw(st.integers(1, 4)),
+        bits=draw(st.integers(1, 4)),
+        buffer=draw(st.integers(chunk, 20)),
+        on_disk=draw(st.booleans()),
+    )
 
 
 def expected(features, r, members):
@@ -44,12 +57,6 @@ def expected(features, r, members):
         len(features),
         lambda i, j: bool(members[i] and members[j] and (features[i] == features[j]).sum() >= r),
     )
-
-
-def linked(features, r, members, begin, end, parent=None, places=32):
-    parent = np.arange(len(features), dtype=np.int32) if parent is None else parent
-    kernel.link(features, members, r, begin, end, parent, np.full(places, 77, np.uint32))
-    return parent
 
 
 @given(collections(), st.integers(1, 3))
@@ -60,56 +67,82 @@ def test_linked_are_the_components_of_sharing_r_features(collection, threads):
     assert link_features(features, r, threads=threads).tolist() == expected(features, r, everyone)
 
 
-@given(collections(), st.data())
-def test_ranges_of_subsets_make_up_the_whole(collection, data):
+@given(collections(), plans())
+def test_chunks_tables_and_rounds_make_no_difference(collection, plan):
     features, r, members = collection
-    count = comb(features.shape[1], r)
-    assert kernel.subsets(features.shape[1], r) == count
-    cut = data.draw(st.integers(0, count))
-    one = linked(features, r, members, 0, cut)
-    two = linked(features, r, members, cut, count)
-    on = linked(features, r, members, cut, count, parent=one.copy())
-    kernel.merge(one, two)
-    for parent in (one, on):
-        kernel.flatten(parent)
-        assert parent.tolist() == expected(features, r, members)
+    with mock.patch.object(linked_module, "_plan", return_value=plan):
+        assert link_features(features, r, members=members).tolist() == expected(features, r, members)
 
 
-def test_subsets_are_numbered_in_lexicographic_order():
-    k, r = 5, 3
-    for number, subset in enumerate(combinations(range(k), r)):
-        features = np.arange(2 * k, dtype=np.uint64).reshape(2, k)
-        features[1, list(subset)] = features[0, list(subset)]
-        members = np.ones(2, bool)
-        for other in range(comb(k, r)):
-            assert linked(features, r, members, other, other + 1).tolist() == ([0, 0] if other == number else [0, 1])
+def unmixed(key):
+    """_mix step by step backwards, from the definition: x ^ x >> 33 is its own inverse."""
+    mask = 2**64 - 1
+    key ^= key >> 33
+    key = key * pow(0xC4CEB9FE1A85EC53, -1, 2**64) & mask
+    key ^= key >> 33
+    key = key * pow(0xFF51AFD7ED558CCD, -1, 2**64) & mask
+    return key ^ key >> 33
 
 
-@given(st.lists(st.integers(0, 40), max_size=31))
-def test_a_table_with_one_free_place_is_enough(values):
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5), st.data())
+def test_a_key_tells_its_feature(values, data):
+    """So equal keys are equal features, whatever anybody chooses them to be."""
     features = np.array(values, np.uint64).reshape(-1, 1)
-    parent = linked(features, 1, np.ones(len(values), bool), 0, 1)
-    kernel.flatten(parent)
-    assert parent.tolist() == [values.index(v) for v in values]
+    low, high = sorted(data.draw(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))))
+    keys, documents = np.empty(5, np.uint64), np.empty(5, np.int32)
+    held = kernel.feature_keys(features, 0, EVERYONE, 0, len(values), np.uint64(0), LAST, keys, documents)
+    assert [unmixed(key) for key in keys[:held].tolist()] == values
+    inside = [i for i, key in enumerate(keys[:held].tolist()) if low <= key <= high]
+    held = kernel.feature_keys(features, 0, EVERYONE, 0, len(values), np.uint64(low), np.uint64(high), keys, documents)
+    assert documents[:held].tolist() == inside
 
 
-def test_documents_with_equal_hashes_and_different_features_are_not_linked():
-    """The hash takes one feature after the other, so a second feature can make up for another first one."""
-
-    def after_first(feature):
-        h = (M1 ^ feature) * P & MASK
-        return h ^ h >> 32
-
-    rows = [[first, 1000 ^ after_first(first)] for first in (3, 4, 5, 6)]
-    features = np.array([*rows, rows[2]], np.uint64)
-    keys = np.empty(5, np.uint64)
-    kernel._keys(features, 0, 5, np.arange(2), np.uint64(M1), keys)
-    assert len(set(keys.tolist())) == 1, "the documents were to collide"
-    assert link_features(features, 2).tolist() == [0, 1, 2, 3, 2]
+names = st.integers(0, 3) | st.integers(0, 2**31 - 1)
 
 
-def test_chains_across_blocks_and_threads():
-    """More documents than a block: each shares two of six features with the one before, at changing places."""
+@given(st.lists(st.tuples(names, names), min_size=1, max_size=8))
+def test_a_key_of_names_tells_both(pairs):
+    one, other = np.array(pairs, np.int32).T.copy()
+    keys, documents = np.empty(8, np.uint64), np.empty(8, np.int32)
+    held = kernel.name_keys(one, other, 100, np.uint64(0), LAST, keys, documents)
+    told = [(at - 100, divmod(unmixed(key), 2**32)) for at, key in zip(documents.tolist(), keys.tolist(), strict=True)]
+    assert told[:held] == [(i, pair) for i, pair in enumerate(pairs) if all(pair)]
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=20), st.integers(0, 50))
+def test_scattered_keys_stand_by_partition_in_their_order(values, start):
+    keys = np.array(values, np.uint64)
+    low, shift = min((value >> 61 for value in values), default=0), np.uint64(61)
+    counts = np.zeros(8, np.int64)
+    kernel.count(keys, shift, counts)
+    assert counts.tolist() == [Counter(value >> 61 for value in values)[p] for p in range(8)]
+    offsets = np.full(8 - low + 1, -7, np.int64)
+    to_keys, to_documents = np.zeros(80, np.uint64), np.zeros(80, np.int32)
+    kernel.scatter(keys, np.arange(len(values), dtype=np.int32), shift, low, start, offsets, to_keys, to_documents)
+    order = sorted(range(len(values)), key=lambda i: values[i] >> 61)
+    assert to_documents[start : start + len(values)].tolist() == order
+    assert to_keys[start : start + len(values)].tolist() == [values[i] for i in order]
+    assert np.diff(offsets).tolist() == counts[low:].tolist()
+    assert offsets[0] == start
+
+
+@pytest.mark.parametrize(("different", "is_full"), [(13, False), (14, True)])
+def test_a_table_says_when_it_is_full(different, is_full):
+    """16 places hold 13 keys; what is linked until then is right."""
+    keys = np.repeat(np.arange(different, dtype=np.uint64), 2)
+    documents = np.arange(2 * different, dtype=np.int32)
+    full, linked, firsts = np.zeros(1, bool), np.empty(40, np.int32), np.empty(40, np.int32)
+    held = kernel.collate(
+        keys, documents, np.array([[0, len(keys)]]), 0, 1, 0, 1, True, np.empty(16, np.uint64),
+        np.empty(16, np.int32), np.zeros(1, np.int64), full, linked, firsts,
+    )  # fmt: skip
+    assert full.tolist() == [is_full]
+    assert linked[:held].tolist() == list(range(1, 26, 2))
+    assert firsts[:held].tolist() == list(range(0, 26, 2))
+
+
+def test_chains_across_chunks_and_threads():
+    """Each shares two of six features with the one before, at changing places."""
     rng = np.random.default_rng(4)
     n = 700
     features = rng.integers(0, 2**64 - 1, (n, 6), np.uint64)
@@ -121,8 +154,21 @@ def test_chains_across_blocks_and_threads():
     features[lures, 0] = features[sources, 0]
     answer = np.arange(n)
     answer[order[:301]] = order[:301].min()
-    for threads in (1, 2, 20):
-        assert link_features(features, 2, threads=threads).tolist() == answer.tolist()
+    with mock.patch.object(linked_module, "_CHUNK", 64):
+        for threads in (1, 2, 20):
+            assert link_features(features, 2, threads=threads).tolist() == answer.tolist()
+
+
+def test_a_feature_that_all_have_is_read_in_parts():
+    """Its partition has more keys than the buffer; and another one more different keys than its table."""
+    rng = np.random.default_rng(5)
+    features = rng.integers(0, 2**64 - 1, (300, 2), np.uint64)
+    features[:, 0] = 7
+    features[150:, 1] = features[149::-1, 1]
+    plan = linked_module._Plan(threads=2, chunk=32, places=16, bits=1, buffer=70, on_disk=True)
+    with mock.patch.object(linked_module, "_plan", return_value=plan):
+        assert link_features(features, 2).tolist() == [*range(150), *range(149, -1, -1)]
+        assert set(link_features(features, 1).tolist()) == {0}
 
 
 def test_wrong_arguments_are_refused_with_the_numbers():

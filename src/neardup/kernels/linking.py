@@ -1,23 +1,27 @@
 """Documents that share r of k features, linked without a list of pairs: every r features together are one feature.
 
-    subsets   how many r-subsets there are
-    link      features → union-find over the documents that agree in an r-subset, for a range of subsets
-    merge     two forests → one
-    flatten   a forest → the first document of each tree
+    feature_keys   features of one column → keys
+    name_keys      two columns of names → keys
+    count          keys → how many there are of each partition
+    scatter        keys → keys sorted by partition
+    collate        a partition → its documents, each with the first one that has the same key
+    name           these → a column of names
+    unite          these → a union-find forest
+    flatten        a forest → the first document of each tree
 
 Source: Broder, "Identifying and Filtering Near-Duplicate Documents", section 3: the phase that counts the features of
-every pair can be avoided by grouping every r features into a super-feature, of which there are C(k, r). For each subset
-a hash table knows the first document with the same r features; a document found there is united with it. Memory is the
-table and the forest, whatever the number of pairs.
+every pair can be avoided by grouping every r features into a super-feature, of which there are C(k, r). Here the
+super-features are not hashed but named, as Karp, Miller and Rosenberg name repeated substrings ("Rapid identification
+of repeated patterns in strings, trees and arrays", 1972): the name of a value is the number, from 1 on, of the first
+document that has it, in 32 bits, and 0 where no other document has it. The name of two features together is the name of
+the pair of their names, which is 64 bits again, and so on. Documents without a name are left out of what follows.
 
-Proven: two documents end in one tree just where a chain of documents connects them, each sharing r features or more,
-at equal positions, with the next. Two that share r share an r-subset, and both are united with its first holder; and
-nothing else is united, because the features themselves are compared, never a hash of them alone.
+Proven: a key is a bijection of the 64 bits that it stands for, so equal keys are equal features: no document is linked
+to another by a hash alone, and the features are not looked at again. Two documents end in one tree just where a chain
+of documents connects them, each sharing r features or more, at equal positions, with the next.
 
-The table holds uint32: 0 for a free place, else the document's number plus one in the low bits and a few bits of the
-hash above them. They spare most looks at the features of another document, which are far away in memory. Keys are
-made for a block of documents at once and their places read ahead, so that the waits for memory overlap: a tenth
-less time at ten million documents (measured). What was read is not used: the block may have changed it.
+Keys are sorted into partitions by their high bits before they go into a table, so that the table of one partition
+stays in the processor's cache. What is done twice with the same keys has the same effect as what is done once.
 """
 
 from typing import Any
@@ -25,34 +29,134 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-_P = np.uint64(0x9E3779B97F4A7C15)
 _M1 = np.uint64(0xFF51AFD7ED558CCD)
-_S32 = np.uint64(32)
-_ONE = np.uint64(1)
-_FREE = np.uint32(0)
-_BLOCK = 256
+_M2 = np.uint64(0xC4CEB9FE1A85EC53)
+_S33, _S32 = np.uint64(33), np.uint64(32)
+_FREE = np.int32(-1)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _mix(h: Any) -> Any:
+    """The finaliser of MurmurHash3: a bijection of 64 bits, each of whose steps can be undone."""
+    h ^= h >> _S33
+    h *= _M1
+    h ^= h >> _S33
+    h *= _M2
+    return h ^ (h >> _S33)
 
 
 @njit(nogil=True, cache=True)
-def subsets(k: int, r: int) -> int:
-    """C(k, r)."""
-    count = 1
-    for t in range(r):
-        count = count * (k - t) // (t + 1)
+def feature_keys(
+    features: Any, column: int, members: Any, begin: int, end: int, low: Any, high: Any, keys: Any, documents: Any
+) -> int:
+    """Keys of the members among documents begin to end - 1, where low ≤ key ≤ high; how many. No members: all are."""
+    everyone = members.shape[0] == 0
+    count = 0
+    for i in range(begin, end):
+        key = _mix(features[i, column])
+        keys[count] = key
+        documents[count] = i
+        count += (everyone or members[i]) and low <= key <= high
     return count
 
 
 @njit(nogil=True, cache=True)
-def _next(chosen: Any, k: int) -> None:
-    """The r-subset after `chosen`, in lexicographic order."""
-    r = chosen.shape[0]
-    t = r - 1
-    while t >= 0 and chosen[t] == k - r + t:
-        t -= 1
-    if t >= 0:
-        chosen[t] += 1
-        for following in range(t + 1, r):
-            chosen[following] = chosen[following - 1] + 1
+def name_keys(prefix: Any, names: Any, begin: int, low: Any, high: Any, keys: Any, documents: Any) -> int:
+    """Keys of the documents from begin on that have both names, where low ≤ key ≤ high; how many."""
+    count = 0
+    for i in range(names.shape[0]):
+        if min(prefix[i], names[i]) > 0:
+            key = _mix(np.uint64(prefix[i]) << _S32 | np.uint64(names[i]))
+            keys[count] = key
+            documents[count] = begin + i
+            count += low <= key <= high
+    return count
+
+
+@njit(nogil=True, cache=True)
+def count(keys: Any, shift: Any, counts: Any) -> None:
+    """counts[p] grows by the number of keys of partition p = key >> shift."""
+    for i in range(keys.shape[0]):
+        counts[np.int64(keys[i] >> shift)] += 1
+
+
+@njit(nogil=True, cache=True)
+def scatter(
+    keys: Any, documents: Any, shift: Any, first: int, start: int, offsets: Any, to_keys: Any, to_documents: Any
+) -> None:
+    """Sort by partition, in order within each: those of partition first + p go to offsets[p] to offsets[p + 1] - 1.
+
+    offsets has a place for every partition and one more; the first offset will be `start`.
+    """
+    partitions = offsets.shape[0] - 1
+    offsets[:] = 0
+    for i in range(keys.shape[0]):
+        offsets[np.int64(keys[i] >> shift) - first] += 1
+    before = start
+    for p in range(partitions):
+        offsets[p], before = before, before + offsets[p]
+    for i in range(keys.shape[0]):
+        partition = np.int64(keys[i] >> shift) - first
+        at = offsets[partition]
+        to_keys[at] = keys[i]
+        to_documents[at] = documents[i]
+        offsets[partition] = at + 1
+    for p in range(partitions, 0, -1):
+        offsets[p] = offsets[p - 1]
+    offsets[0] = start
+
+
+@njit(nogil=True, cache=True)
+def collate(
+    keys: Any, documents: Any, offsets: Any, row_from: int, row_to: int, begin: int, end: int, fresh: bool,
+    table: Any, holders: Any, held: Any, full: Any, linked: Any, firsts: Any,
+) -> int:  # fmt: skip
+    """For the partitions begin to end - 1: (linked[x], firsts[x]) are a document and the first one with its key.
+
+    Partition p has, in row c, the entries offsets[c, p] to offsets[c, p + 1] - 1. Returns how many were linked. table
+    and holders are a hash table with a power of two of places; a partition that overfills it is marked in `full`,
+    and what is linked of it is right and not all. Without `fresh`, the table is as the call before left it, with
+    held[0] keys: a partition can come in several calls.
+    """
+    size = table.shape[0]
+    assert size > 1 and size & (size - 1) == 0  # noqa: PT018
+    mask = size - 1
+    most = size - 1 - size // 8
+    count = 0
+    for p in range(begin, end):
+        if full[p]:
+            continue
+        if fresh:
+            holders[:] = _FREE
+            held[0] = 0
+        for row in range(row_from, row_to):
+            for entry in range(offsets[row, p], offsets[row, p + 1]):
+                key = keys[entry]
+                place = np.int64(key & np.uint64(mask))
+                while holders[place] >= 0 and table[place] != key:
+                    place = (place + 1) & mask
+                if holders[place] >= 0:
+                    linked[count] = documents[entry]
+                    firsts[count] = holders[place]
+                    count += 1
+                elif held[0] < most:
+                    table[place] = key
+                    holders[place] = documents[entry]
+                    held[0] += 1
+                else:
+                    full[p] = True
+                    break
+            if full[p]:
+                break
+    return count
+
+
+@njit(nogil=True, cache=True)
+def name(names: Any, linked: Any, firsts: Any) -> None:
+    """Documents and the first one of each get its number as their name, counted from 1."""
+    for x in range(linked.shape[0]):
+        names[linked[x]] = firsts[x] + 1
+        names[firsts[x]] = firsts[x] + 1
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -63,89 +167,19 @@ def _root(parent: Any, i: Any) -> Any:
     return i
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _unite(parent: Any, i: Any, j: Any) -> None:
-    """The smaller root becomes the root of both."""
-    if parent[i] == parent[j]:
-        return
-    first = _root(parent, i)
-    second = _root(parent, j)
-    if first < second:
-        parent[second] = first
-    elif second < first:
-        parent[first] = second
-
-
 @njit(nogil=True, cache=True)
-def _keys(features: Any, begin: int, end: int, chosen: Any, start: Any, keys: Any) -> None:
-    """The hash of the chosen features of documents begin to end - 1."""
-    for i in range(begin, end):
-        h = start
-        for t in range(chosen.shape[0]):
-            h = (h ^ features[i, chosen[t]]) * _P
-            h ^= h >> _S32
-        keys[i - begin] = h * _M1
-
-
-@njit(nogil=True, cache=True)
-def link(features: Any, members: Any, r: int, subset_from: int, subset_to: int, parent: Any, table: Any) -> None:
-    """Unite the members that agree in one of the r-subsets number subset_from to subset_to - 1 of the features.
-
-    features is uint64[n, k]; subsets are numbered in lexicographic order. members[i] says whether document i takes
-    part. `parent` is a forest to go on with (at first parent[i] = i). `table` is uint32, a power of two of places and
-    more than there are members; what it held is lost. n is below 2^31.
-    """
-    n, k = features.shape
-    size = table.shape[0]
-    assert 0 < r <= k and size > 0 and size & (size - 1) == 0  # noqa: PT018
-    mask = np.uint64(size - 1)
-    bits = np.uint64(0)
-    while (n >> np.int64(bits)) > 0:
-        bits += _ONE
-    low = np.uint32((_ONE << bits) - _ONE)
-    chosen = np.arange(r)
-    for _ in range(subset_from):
-        _next(chosen, k)
-    keys = np.empty(_BLOCK, np.uint64)
-    ahead = np.empty(_BLOCK, np.uint32)
-    for subset in range(subset_from, subset_to):
-        table[:] = _FREE
-        start = np.uint64(subset + 1) * _M1
-        for begin in range(0, n, _BLOCK):
-            end = min(begin + _BLOCK, n)
-            _keys(features, begin, end, chosen, start, keys)
-            for i in range(begin, end):
-                ahead[i - begin] = table[(keys[i - begin] >> _S32) & mask]
-            for i in range(begin, end):
-                if not members[i]:
-                    continue
-                key = keys[i - begin]
-                # the place is taken from the high half of the key, the bits kept beside the number from the low half
-                tag = np.uint32(key & np.uint64(0xFFFFFFFF)) & ~low
-                slot = (key >> _S32) & mask
-                while True:
-                    entry = table[slot]
-                    if entry == _FREE:
-                        table[slot] = tag | np.uint32(i + 1)
-                        break
-                    if entry & ~low == tag:
-                        first = np.int64(entry & low) - 1
-                        equal = True
-                        for t in range(r):
-                            equal = equal and features[first, chosen[t]] == features[i, chosen[t]]
-                        if equal:
-                            _unite(parent, i, first)
-                            break
-                    slot = (slot + _ONE) & mask
-        _next(chosen, k)
-
-
-@njit(nogil=True, cache=True)
-def merge(parent: Any, other: Any) -> None:
-    """Unite in `parent` what is united in `other`."""
-    for i in range(parent.shape[0]):
-        if other[i] != i:
-            _unite(parent, i, other[i])
+def unite(parent: Any, linked: Any, firsts: Any) -> None:
+    """Unite the trees of linked[x] and firsts[x]: the smaller root becomes the root of both."""
+    for x in range(linked.shape[0]):
+        i, j = linked[x], firsts[x]
+        if parent[i] == parent[j]:
+            continue
+        one = _root(parent, i)
+        other = _root(parent, j)
+        if one < other:
+            parent[other] = one
+        elif other < one:
+            parent[one] = other
 
 
 @njit(nogil=True, cache=True)
