@@ -44,15 +44,18 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY) system
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-# The tests need a real browser (NEARDUP_CHROMIUM may name one), a real PostgreSQL, which they start themselves, and wrk.
+# The tests need a real browser (NEARDUP_CHROMIUM may name one), a real PostgreSQL and a real Spark, which they start
+# themselves, wrk, and Java 17 for Spark.
 system:
 	@missing=""; \
 	for name in "$$NEARDUP_CHROMIUM" chromium chromium-browser google-chrome none; do [ -n "$$name" ] && command -v "$$name" >/dev/null && break; done; \
 	[ "$$name" != none ] || missing="chromium fonts-dejavu-core fonts-noto-cjk"; \
 	command -v wrk >/dev/null || missing="$$missing wrk"; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
+	[ "$$($$java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')" -ge 17 ] 2>/dev/null || missing="$$missing openjdk-17-jre-headless"; \
 	[ -z "$$missing" ] || { \
 	  [ "$$(id -u)" = 0 ] || { echo "the tests need more of the system: apt-get install $$missing"; exit 1; }; \
 	  mkdir -p /etc/postgresql-common/createcluster.d; \

@@ -116,7 +116,7 @@ def _decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     holders = np.empty(len(collection), np.int32)
     kernel.first_holders(gathered.identities(), compared, holders)
     members = compared & (holders == np.arange(len(collection)))
-    linked = _linked(gathered, members) if members.any() and _by_features_alone(recipe) else None
+    linked = _linked(gathered, members) if members.any() and by_features_alone(recipe) else None
     if linked is None:
         buckets = bucket(gathered.keys, members)
     else:
@@ -142,7 +142,7 @@ def _decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     return _spread(ranked, holders, owners, best, buckets, formed, evidence)
 
 
-def _by_features_alone(recipe: Recipe) -> bool:
+def by_features_alone(recipe: Recipe) -> bool:
     """Whether documents that share r features are one group, and nothing else matters."""
     return (
         recipe.clusters.method == "components"

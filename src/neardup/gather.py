@@ -29,7 +29,7 @@ from neardup.sketches.artefact import Collection
 from neardup.sketches.base import Ragged, mixed
 from neardup.sources import format_of
 from neardup.sources.base import InputFile, Problem, Problems, Split
-from neardup.sources.discover import EARLIER, discover
+from neardup.sources.discover import discover
 from neardup.sources.fields import choose
 from neardup.sources.stdin import spool
 from neardup.sources.table import from_object
@@ -133,8 +133,8 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
     folder = Work(Path(reading.work)) if reading.work is not None else TemporaryWork()
     folder.lock()
     keep = (recipe if isinstance(recipe, Recipe) else recipe(False)).clusters.keep
-    files = [_with_fields(file, keep, reading, said) for file in _inputs(source, reading.format, folder, said)]
-    recipe = _chosen(recipe, files, said)
+    files = [with_fields(file, keep, reading, said) for file in _inputs(source, reading.format, folder, said)]
+    recipe = chosen_recipe(recipe, files, said)
     splits: list[Split] = [s for file in files for s in format_of(file).splits(file)]
     if any(f.fields.html or f.format == "html" for f in files):
         require_extractor()
@@ -164,7 +164,7 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
     return gathered
 
 
-def _chosen(recipe: Recipe | Choose, files: list[InputFile], said: list[str]) -> Recipe:
+def chosen_recipe(recipe: Recipe | Choose, files: list[InputFile], said: list[str]) -> Recipe:
     """The recipe for these files."""
     if isinstance(recipe, Recipe):
         return recipe
@@ -195,7 +195,8 @@ def _lacking(recipe: Recipe) -> list[str]:
     ]
 
 
-def _with_fields(file: InputFile, keep: str, reading: Reading, said: list[str]) -> InputFile:
+def with_fields(file: InputFile, keep: str, reading: Reading, said: list[str]) -> InputFile:
+    """The file, read by the columns that are asked for or guessed; what was guessed is said."""
     chosen, sentences = choose(
         file,
         text=reading.text_field,
@@ -226,12 +227,7 @@ def _inputs(source: Any, format: str | None, work: Work, said: list[str]) -> lis
     if paths:
         found = discover(paths, format=format)
         files += found.files
-        unknown = {suffix: n for suffix, n in found.passed_over.items() if suffix != EARLIER}
-        if unknown:
-            kinds = ", ".join(f"{n:,} {suffix or 'without an ending'}" for suffix, n in unknown.items())
-            said.append(f"Passed over files that are of no known format: {kinds}.")
-        if EARLIER in found.passed_over:
-            said.append(f"Passed over folders with results of an earlier run: {found.passed_over[EARLIER]:,}.")
+        said += found.remarks
     return files
 
 

@@ -6,21 +6,31 @@ sources → text → shingles → sketches → candidates → verify → cluster
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from neardup.clusters.settings import ClusterMethod
 from neardup.decide import decide
 from neardup.engines.steps import Watcher
+from neardup.errors import UsageError
 from neardup.gather import Reading, gather
 from neardup.index import Index
 from neardup.index.against import known_to, refuse_another_recipe
 from neardup.recipe import Recipe
 from neardup.recipes import Choose, choose_recipe
 from neardup.result import Result
+from neardup.spark import is_frame
 from neardup.text.settings import Extract, TokenKind
 from neardup.verify.settings import Method
 
+if TYPE_CHECKING:
+    from neardup.spark.result import SparkResult
 
+
+@overload
+def dedup(source: Any, *, engine: Literal["spark"], **settings: Any) -> "SparkResult": ...
+
+
+@overload
 def dedup(
     source: Any,
     *,
@@ -46,8 +56,40 @@ def dedup(
     threads: int | None = None,
     work: str | Path | None = None,
     against: Index | str | Path | None = None,
+    engine: Literal["local"] | None = None,
     watcher: Watcher | None = None,
-) -> Result:
+) -> Result: ...
+
+
+def dedup(  # type: ignore[misc]
+    source: Any,
+    *,
+    recipe: Recipe | str | Choose | None = None,
+    threshold: float | None = None,
+    recall: float | None = None,
+    keep: str | Sequence[str] | None = None,
+    verify: Method | None = None,
+    cluster: ClusterMethod | None = None,
+    tokens: TokenKind | None = None,
+    width: int | None = None,
+    repeats: bool | None = None,
+    extract: Extract | None = None,
+    permutations: int | None = None,
+    seed: int | None = None,
+    text_field: str | None = None,
+    id_field: str | None = None,
+    url_field: str | None = None,
+    html: bool | None = None,
+    format: str | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    max_document_bytes: int = 64 << 20,
+    threads: int | None = None,
+    work: str | Path | None = None,
+    against: Index | str | Path | None = None,
+    engine: Literal["local", "spark"] | None = None,
+    master: str | None = None,
+    watcher: Watcher | None = None,
+) -> "Result | SparkResult":
     """Find the near-duplicates of a collection, and which document of each group is kept.
 
     source: a path, a glob, a URL or a list of them; or documents in memory: anything with the Arrow C stream
@@ -61,6 +103,9 @@ def dedup(
     work: a folder that remembers what is done, so that a killed run goes on where it was.
     against: an index; documents that are similar to one of its documents are removed, and the others are compared with
     each other. The recipe is the index's if none is given. Nothing is added to it: `Index.add_run` does that.
+    engine: local, or spark for Apache Spark, which is also meant where the source is a Spark DataFrame. The active
+    session is used, or one is started, on `master` or as Spark is configured. The answer is the same; what is returned
+    has DataFrames.
     """
     settings: dict[str, Any] = {
         "threshold": threshold,
@@ -76,6 +121,16 @@ def dedup(
         "seed": seed,
     }
     reading = Reading(text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work)
+    if engine == "spark" or (engine is None and is_frame(source)):
+        if against is not None:
+            raise UsageError("against = an index: it works with the local engine alone.")
+        from neardup.spark.run import on_spark
+
+        wanted = recipe if callable(recipe) else lambda pages: choose_recipe(recipe, **settings, pages=pages)
+        return on_spark(source, wanted, reading, watcher, master)
+    if engine not in ("local", None) or master is not None:
+        said = f"engine = {engine!r}" if engine not in ("local", None) else f"master = {master!r}"
+        raise UsageError(f"{said}: engines are local and spark, and only the latter has a master.")
     with _opened(against) as index:
         given = index.recipe if index is not None and recipe is None else recipe
         choose = given if callable(given) else lambda pages: choose_recipe(given, **settings, pages=pages)

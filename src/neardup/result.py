@@ -171,6 +171,17 @@ class Result:
             "crowded": self.decision.crowded,
         }
 
+    @property
+    def known_by(self) -> list[str]:
+        """How documents that an index knows were compared with those of the index."""
+        names: list[str] = self.decision.known.column("measured").to_pylist()
+        return names
+
+    @property
+    def a_removed_one(self) -> str:
+        """The id of the first, where there is any."""
+        return str(self.removed.column("id")[0].as_py())
+
     def __repr__(self) -> str:
         documents, removed = len(self._collection), int((~self.keep).sum())
         return f"<neardup.Result: {documents:,} documents, {documents - removed:,} kept, {removed:,} removed>"
@@ -222,7 +233,7 @@ class Result:
         return {
             "neardup": __version__,
             "recipe": {"id": recipe.id, **recipe.to_dict()},
-            "filter": _filter(recipe),
+            "filter": filter_of(recipe),
             "counts": self.counts,
             "inputs": [
                 {"path": f.path, "format": f.format, "bytes": f.size, "fields": asdict(f.fields)} for f in files
@@ -298,7 +309,7 @@ class Result:
             self._engine.check_inputs()
 
 
-def _filter(recipe: Recipe) -> dict[str, Any] | None:
+def filter_of(recipe: Recipe) -> dict[str, Any] | None:
     """The features' curve, where there are any."""
     if recipe.filter is None:
         return None

@@ -1,5 +1,6 @@
 """neardup dedup INPUT… -o OUT."""
 
+import json
 import shutil
 import sys
 from contextlib import ExitStack
@@ -21,7 +22,7 @@ _THEIRS = ("audit",)
 
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--output", "out", required=True, type=click.Path(path_type=Path), help="Folder for the results.")
+@click.option("-o", "--output", "out", required=True, metavar="PATH", help="Folder for the results.")
 @recipe_options
 @click.option(
     "--keep",
@@ -40,6 +41,16 @@ _THEIRS = ("audit",)
     help="Remove what is similar to a document of this index too; the recipe is the index's, unless one is named.",
 )
 @reading_options
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="Where it runs: on this machine, or on Apache Spark, with INPUT and OUT wherever Spark reaches.",
+)
+@click.option(
+    "--master", metavar="URL", help="Of Spark: spark://host:7077, yarn, local[4], …  [default: as configured]"
+)
 @click.option("--annotate", is_flag=True, help="Keep every document and add columns that say what was found.")
 @click.option("--dry-run", is_flag=True, help="Write everything but the corpus.")
 @click.option("--report/--no-report", default=True, help="Make OUT/report.html, a page to look at.  [default: report]")
@@ -61,12 +72,17 @@ def command(**given: Any) -> None:
     OUT/run.json         the recipe, counts of everything, time and memory per step
     OUT/work             what makes the run resumable; can be deleted afterwards
     """
+    if given["engine"] == "spark":
+        _on_spark(given)
+        return
+    if given["master"] is not None:
+        raise UsageError(f"--master {given['master']}: it is Spark's; give --engine spark.")
     without_unneeded()
     from neardup.cli.show import Talk, summary
     from neardup.index.against import refuse_another_recipe
     from neardup.pipeline import dedup
 
-    out: Path = given["out"]
+    out = Path(given["out"])
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
     with ExitStack() as open_until_done:
         index = open_until_done.enter_context(_index(given["against"])) if given["against"] else None
@@ -103,6 +119,51 @@ def command(**given: Any) -> None:
         )
     if given["as_json"]:
         sys.stdout.write((out / "run.json").read_text())
+
+
+def _on_spark(given: dict[str, Any]) -> None:
+    """The same by Spark, which also finds and writes the files."""
+    from neardup.cli.show import Talk, summary
+    from neardup.pipeline import dedup
+
+    out: str = given["out"].rstrip("/")
+    for name in ("against", "threads", "fresh"):
+        if given[name]:
+            raise UsageError(f"--{name}: not with --engine spark.{_INSTEAD[name]}")
+    talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
+    recipe = recipe_of(given, keep=given["keep"], cluster=given["cluster"])
+    with (
+        talk,
+        dedup(
+            list(given["inputs"]),
+            engine="spark",
+            master=given["master"],
+            recipe=recipe,
+            **reading_of(given),
+            work=f"{out}/work",
+            watcher=talk,
+        ) as result,
+    ):
+        result.write(out, annotate=given["annotate"], corpus=not given["dry_run"])
+        run, _ = result.run(), result.a_removed_one  # while there is a session
+    if not given["quiet"]:
+        summary(
+            result,
+            out,
+            corpus=not given["dry_run"],
+            annotate=given["annotate"],
+            report=False,
+            verbose=given["verbose"],
+        )
+    if given["as_json"]:
+        sys.stdout.write(json.dumps(run, indent=1, ensure_ascii=False) + "\n")
+
+
+_INSTEAD = {
+    "against": " An index is on one machine; what Spark keeps can be filtered with `neardup index filter`.",
+    "threads": " Spark decides, by --conf spark.executor.cores and so on.",
+    "fresh": " Delete OUT, where that is what you want.",
+}
 
 
 def _index(path: str) -> "Index":

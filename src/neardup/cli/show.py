@@ -4,6 +4,7 @@ import shlex
 import time
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
@@ -16,6 +17,9 @@ from neardup.recipe import Recipe
 from neardup.recipes import name_of
 from neardup.result import Result
 from neardup.sketches.base import Comparison
+
+if TYPE_CHECKING:
+    from neardup.spark.result import SparkResult
 
 _TITLES = {
     "sketch": "Reading and sketching",
@@ -121,7 +125,9 @@ def in_bytes(n: float) -> str:
     raise AssertionError
 
 
-def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, report: bool, verbose: bool) -> None:
+def summary(
+    result: "Result | SparkResult", out: Path | str, *, corpus: bool, annotate: bool, report: bool, verbose: bool
+) -> None:
     """A few lines at the end: what went, what stays, how sure, where to look."""
     console = _console()
     counts, recipe = result.counts, result.recipe
@@ -141,7 +147,7 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, report: 
             table.add_row(f"  {relation}", f"{number:,}", _meaning(relation, recipe))
     if counts["removed_against_index"]:
         known = f"{counts['removed_against_index']:,}"
-        how = sorted(set(result.decision.known.column("measured").to_pylist()))
+        how = sorted(set(result.known_by))
         table.add_row("  known", known, f"of all these, for a document of the index: by {', '.join(how)}")
     if counts["groups"]:
         table.add_row("groups", f"{counts['groups']:,}", f"the largest has {counts['largest_group']:,} documents")
@@ -163,18 +169,18 @@ def summary(result: Result, out: Path, *, corpus: bool, annotate: bool, report: 
     console.print()
     console.print(table)
     seconds = sum(s.seconds for s in result.steps)
-    estimated = result.decision.known.column("measured").to_pylist().count("estimate")
+    estimated = result.known_by.count("estimate")
     against = f" · against the index {estimated:,} by estimate" if estimated else ""
     console.print(f"\n[dim]{judged(recipe)}{against} · {seconds:.1f} s · {named(recipe)}{_chances(recipe)}[/dim]")
     if verbose and recipe.filter:
         console.print(_curve(recipe, recipe.filter))
     if corpus:
-        console.print(f"[bold]{out / 'kept'}[/bold]  {'all documents, annotated' if annotate else 'the clean corpus'}")
-    console.print(f"[bold]{out / 'removed.parquet'}[/bold]  for every removed document the kept one and the numbers")
+        console.print(f"[bold]{out}/kept[/bold]  {'all documents, annotated' if annotate else 'the clean corpus'}")
+    console.print(f"[bold]{out}/removed.parquet[/bold]  for every removed document the kept one and the numbers")
     if report:
-        console.print(f"[bold]{out / 'report.html'}[/bold]  to look at: what went, how sure it is, group by group")
-    if counts["removed"]:
-        first = result.removed.column("id")[0].as_py()
+        console.print(f"[bold]{out}/report.html[/bold]  to look at: what went, how sure it is, group by group")
+    if counts["removed"] and "://" not in str(out):
+        first = result.a_removed_one
         console.print(
             f"[dim]Why one of them: neardup explain {shlex.quote(str(out))} {shlex.quote(first)}[/dim]", soft_wrap=True
         )

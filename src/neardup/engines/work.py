@@ -66,7 +66,7 @@ class Work:
                 raise WorkError(f"{path}: cannot be read ({error}). Delete {self.folder} to start over.") from error
             if theirs != mine:
                 raise WorkError(
-                    f"{self.folder} holds the work of another run: {_difference(theirs, mine)}. "
+                    f"{self.folder} holds the work of another run: {difference(theirs, mine)}. "
                     "Choose another output folder, or start over with --fresh."
                 )
             return True
@@ -209,7 +209,7 @@ def _plan(recipe: Recipe, splits: Sequence[Split], problems: Problems) -> dict[s
     return json.loads(json.dumps(plan))  # type: ignore[no-any-return]
 
 
-def _difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
+def difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
     """The first thing that differs, named."""
     if theirs.get("recipe") != mine["recipe"]:
         ours, other = mine["recipe"], theirs.get("recipe") or {}

@@ -5,6 +5,7 @@
     star_round         one pass of the greedy star clustering
     component_round    one pass of union-find over candidate pairs
     star_pass, component_pass  the same for whole buckets, wherever each of them is, when it is given who is kept
+    follow             similar pairs → who is removed
     chain, pair_round  all candidate pairs with their scores, in pieces that fit into memory
     intersections      how many elements two sorted sets share
 
@@ -617,6 +618,14 @@ def star_pass(
                 stack[height] = i
                 height += 1
     return pairs[:n_pairs], found[:n_pairs]
+
+
+@njit(nogil=True, cache=True)
+def follow(later: Any, earlier: Any, removed: Any) -> None:
+    """Similar pairs, ascending by their later documents: one that is similar to a document that stays is removed."""
+    for row in range(later.shape[0]):
+        if not removed[earlier[row]]:
+            removed[later[row]] = True
 
 
 @njit(nogil=True, cache=True)

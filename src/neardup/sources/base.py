@@ -127,9 +127,8 @@ class Problems:
         """Raise or note it. `kind` is a few fixed words that are counted ("not JSON"), `detail` is free."""
         problem = Problem(source, position, kind, detail)
         if self.on_error == "stop":
-            raise InputError(
-                f'{problem}\n{advice or "Mend it"}, or pass over it with --on-error skip (on_error="skip").'
-            )
+            advice = advice or ("Name another with --text-field" if kind == "no text field" else "Mend it")
+            raise InputError(f'{problem}\n{advice}, or pass over it with --on-error skip (on_error="skip").')
         with self._lock:
             self.found.append(problem)
 

@@ -208,7 +208,11 @@ class _Zstandard(io.RawIOBase):
 
 def open_plain(path: str, compression: Compression | None, name: str) -> BinaryIO:
     """The content of a file, unpacked. Only what is stored uncompressed can be sought in."""
-    stored = open_binary(path)
+    return unpacked(open_binary(path), compression, name)
+
+
+def unpacked(stored: BinaryIO, compression: Compression | None, name: str) -> BinaryIO:
+    """The content of a stream of stored bytes."""
     if compression is None:
         return stored
     raw = _Zstandard(stored, name) if compression == "zst" else Unpacked(stored, compression, name)

@@ -46,9 +46,21 @@ class Inputs:
     passed_over: dict[str, int] = field(default_factory=dict)
     """Files in folders whose suffix no format knows: suffix ("" for none) → how many. `EARLIER` → how many folders."""
 
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences for the user: what was passed over."""
+        said = []
+        unknown = {suffix: n for suffix, n in self.passed_over.items() if suffix != EARLIER}
+        if unknown:
+            kinds = ", ".join(f"{n:,} {suffix or 'without an ending'}" for suffix, n in unknown.items())
+            said.append(f"Passed over files that are of no known format: {kinds}.")
+        if EARLIER in self.passed_over:
+            said.append(f"Passed over folders with results of an earlier run: {self.passed_over[EARLIER]:,}.")
+        return said
+
 
 @dataclass(frozen=True)
-class _Found:
+class Found:
     """A file, before anything is decided about it."""
 
     path: str
@@ -71,7 +83,7 @@ def discover(inputs: Sequence[str | Path], *, format: str | None = None) -> Inpu
         named(format)
     if not inputs:
         raise UsageError("no input given: name files, folders, globs or URLs")
-    found: list[_Found] = []
+    found: list[Found] = []
     earlier: set[str] = set()
     for given in inputs:
         place = os.fspath(given)
@@ -86,8 +98,13 @@ def discover(inputs: Sequence[str | Path], *, format: str | None = None) -> Inpu
             raise InputError(f"{place}: {'no file fits' if has_magic(place) else 'there are no files in it'}.")
         found += met
         earlier |= results
+    return as_inputs(found, inputs, format=format, earlier=len(earlier))
+
+
+def as_inputs(found: Sequence[Found], given: Sequence[str | Path], *, format: str | None, earlier: int) -> Inputs:
+    """Input files of the files that were found, whoever found them; `earlier` folders with results were passed over."""
     passed_over: Counter[str] = Counter()
-    known: list[tuple[_Found, str]] = []
+    known: list[tuple[Found, str]] = []
     for file in found:
         kind = _format(file, format)
         if kind is None:
@@ -97,11 +114,11 @@ def discover(inputs: Sequence[str | Path], *, format: str | None = None) -> Inpu
     _refuse_twice(file for file, _ in known)
     if not known:
         raise InputError(
-            f"{', '.join(map(str, inputs))}: no input found among {passed_over.total():,} files "
+            f"{', '.join(map(str, given))}: no input found among {passed_over.total():,} files "
             f"({_counted(passed_over)}). {_known_suffixes()}"
         )
     counted = dict(passed_over.most_common())
-    return Inputs(tuple(_distinct(_assembled(known))), counted | ({EARLIER: len(earlier)} if earlier else {}))
+    return Inputs(tuple(_distinct(_assembled(known))), counted | ({EARLIER: earlier} if earlier else {}))
 
 
 def _some(folders: set[str]) -> str:
@@ -130,7 +147,7 @@ def _refuse_results(folder: str) -> InputError:
     return InputError(f"{folder}: holds the results of an earlier run; name its folder kept ({kept}).")
 
 
-def _local(place: str, earlier: set[str]) -> list[_Found]:
+def _local(place: str, earlier: set[str]) -> list[Found]:
     """The files there. Folders with results of earlier runs are passed over and noted in `earlier`."""
     if os.path.isdir(place):
         if _holds_results(place):
@@ -143,7 +160,7 @@ def _local(place: str, earlier: set[str]) -> list[_Found]:
     base = _before_wildcards(place)
     asks_for_kept = "kept" in place.replace(os.sep, "/").split("/")
     results = cache(_holds_results)
-    met: list[_Found] = []
+    met: list[Found] = []
     for path in sorted(iglob(place, recursive=True)):
         run = next((folder for folder in _between(base, path) if results(folder)), None)
         if run is not None and not (asks_for_kept and _between(run, path)[1:2] == [os.path.join(run, "kept")]):
@@ -164,8 +181,8 @@ def _between(base: str, path: str) -> list[str]:
     return folders
 
 
-def _walk(folder: str, base: str, earlier: set[str]) -> list[_Found]:
-    met: list[_Found] = []
+def _walk(folder: str, base: str, earlier: set[str]) -> list[Found]:
+    met: list[Found] = []
     for parent, folders, names in os.walk(folder):
         if _holds_results(parent):
             earlier.add(os.path.realpath(parent))
@@ -176,13 +193,13 @@ def _walk(folder: str, base: str, earlier: set[str]) -> list[_Found]:
     return sorted(met, key=lambda file: file.name)
 
 
-def _stat(path: str, base: str, *, asked_for: bool = False) -> _Found:
+def _stat(path: str, base: str, *, asked_for: bool = False) -> Found:
     try:
         stat = os.stat(path)
     except OSError as error:  # a dangling link
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     name = os.path.relpath(path, base or ".").replace(os.sep, "/")
-    return _Found(path, base, name, stat.st_size, local_stamp(stat), asked_for)
+    return Found(path, base, name, stat.st_size, local_stamp(stat), asked_for)
 
 
 def _before_wildcards(place: str) -> str:
@@ -200,7 +217,7 @@ def _near(place: str) -> str:
     return f" In {folder} there are {', '.join(beside)}." if 0 < len(beside) <= 10 else ""
 
 
-def _remote(place: str, earlier: set[str]) -> list[_Found]:
+def _remote(place: str, earlier: set[str]) -> list[Found]:
     filesystem_, path = filesystem(place)
     far: Any = filesystem_
     try:
@@ -218,7 +235,7 @@ def _remote(place: str, earlier: set[str]) -> list[_Found]:
     except Exception as error:  # each protocol raises its own package's errors
         raise InputError(f"{place}: cannot be read ({type(error).__name__}: {error}).") from error
     files = [(where, info) for where, info in sorted(listed.items()) if info.get("type", "file") == "file"]
-    runs = () if has_magic(_without_query(path)) else _runs_among(where for where, _ in files)
+    runs = () if has_magic(_without_query(path)) else runs_among(where for where, _ in files)
     if base in runs:
         raise _refuse_results(place)
     earlier.update(runs)
@@ -227,7 +244,7 @@ def _remote(place: str, earlier: set[str]) -> list[_Found]:
     return [file for file in met if not any(part.startswith(".") for part in file.name.split("/"))]
 
 
-def _runs_among(paths: Iterable[str]) -> list[str]:
+def runs_among(paths: Iterable[str]) -> list[str]:
     """The folders far away that have results of an earlier run in them, told by all that is there."""
     names: defaultdict[str, set[str]] = defaultdict(set)
     for path in paths:
@@ -241,10 +258,10 @@ def _without_query(place: str) -> str:
     return place.partition("?")[0] if is_web(place) else place
 
 
-def _far(far: Any, info: dict[str, Any], path: str, base: str, *, asked_for: bool = False) -> _Found:
+def _far(far: Any, info: dict[str, Any], path: str, base: str, *, asked_for: bool = False) -> Found:
     name = path[len(base) :].lstrip("/") if path.startswith(base) else posixpath.basename(path)
     name = name.partition("?")[0] if is_web(path) else name
-    return _Found(
+    return Found(
         path=far.unstrip_protocol(path),
         base=far.unstrip_protocol(base),
         name=name,
@@ -265,7 +282,7 @@ def _told(far: Any, path: str, listed: dict[str, Any]) -> dict[str, Any]:
     return listed | asked
 
 
-def _refuse_twice(found: Iterable[_Found]) -> None:
+def _refuse_twice(found: Iterable[Found]) -> None:
     seen: set[str] = set()
     for file in found:
         place = file.path if is_remote(file.path) else os.path.realpath(file.path)
@@ -274,7 +291,7 @@ def _refuse_twice(found: Iterable[_Found]) -> None:
         seen.add(place)
 
 
-def _format(file: _Found, asked: str | None) -> str | None:
+def _format(file: Found, asked: str | None) -> str | None:
     """The format's name; None for a file in a folder that is passed over."""
     told, _ = told_by(file.name)
     if asked is not None:
@@ -301,9 +318,9 @@ def _counted(suffixes: Counter[str]) -> str:
     return ", ".join(f"{count:,} {suffix or 'without an ending'}" for suffix, count in suffixes.most_common(5))
 
 
-def _assembled(known: list[tuple[_Found, str]]) -> list[tuple[InputFile, str]]:
+def _assembled(known: list[tuple[Found, str]]) -> list[tuple[InputFile, str]]:
     """Input files with the folder they were found in. Files that are one document each are put together."""
-    together: defaultdict[tuple[str, str], list[_Found]] = defaultdict(list)
+    together: defaultdict[tuple[str, str], list[Found]] = defaultdict(list)
     order: list[tuple[InputFile, str] | tuple[str, str]] = []
     for file, kind in known:
         if isinstance(FORMATS[kind], Folder):

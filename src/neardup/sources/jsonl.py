@@ -38,8 +38,10 @@ from neardup.sources.jsonl_problems import Lookout, encodable
 from neardup.sources.linewise import blocks, byte_splits
 from neardup.sources.tabular import clash
 
-_SAMPLE_LINES = 1000
-_SAMPLE_BYTES = 1 << 20
+SAMPLE_LINES = 1000
+SAMPLE_BYTES = 1 << 20
+"""How much of a file's beginning tells its fields."""
+
 _LONGEST_FIRST_LINE = 64 << 20
 
 
@@ -76,6 +78,40 @@ class _Block:
     positions: NDArray[np.int64]
 
 
+class _Decoder:
+    """Takes lines of one file for documents, or tells why they are none."""
+
+    def __init__(self, file: InputFile, problems: Problems, notes: tuple[str, ...] = ()) -> None:
+        row = _row(file.fields, notes)
+        self._file = file
+        self._limit = problems.max_document_bytes
+        self._decode = msgspec.json.Decoder(row).decode
+        self.lookout = Lookout(file, row, problems)
+
+    def block(self, lines: list[bytes], positions: NDArray[np.int64], size: int) -> _Block:
+        """What the lines hold; `size` is at least the length of the longest."""
+        begins = len(lines) > 0 and positions[0] == 1
+        if begins and next((line for line in lines if line.strip()), b"").lstrip()[:1] == b"[":
+            raise _array(self._file)
+        if size <= self._limit:
+            try:
+                return _Block(lines, [self._decode(line) for line in lines], positions)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                pass
+        places = zip(lines, positions.tolist(), strict=True)
+        found = [(line, row, at) for line, at in places if (row := self.lookout.row(line, at))]
+        numbers = np.array([at for _, _, at in found], dtype=np.int64)
+        return _Block([line for line, _, _ in found], [row for _, row, _ in found], numbers)
+
+
+def documents_of(
+    file: InputFile, lines: list[bytes], positions: NDArray[np.int64], problems: Problems
+) -> Documents | None:
+    """The documents that lines of a file hold, whoever read them; None where they hold none."""
+    block = _Decoder(file, problems).block(lines, positions, sum(map(len, lines)))
+    return _documents(block, file.fields) if block.rows else None
+
+
 class Jsonl(Format):
     """JSON Lines."""
 
@@ -87,38 +123,19 @@ class Jsonl(Format):
         """From the first thousand lines. Lines that cannot be read are left for `read` to report."""
         kinds: dict[str, set[str]] = {}
         for line in _sample(file):
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(row, dict):
-                for name, value in row.items():
-                    kinds.setdefault(name, set()).add(_kind(value))
-        return {name: _one_kind(found) for name, found in kinds.items()}
+            for name, kind in kinds_of(line).items():
+                kinds.setdefault(name, set()).add(kind)
+        return {name: one_kind(found) for name, found in kinds.items()}
 
     def splits(self, file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
         """By bytes, where the file can be entered in the middle."""
         return byte_splits(file, size)
 
     def _blocks(self, split: Split, problems: Problems, notes: tuple[str, ...] = ()) -> Iterator[_Block]:
-        file = split.file
-        lookout = Lookout(file, _row(file.fields, notes), problems)
-        decode = msgspec.json.Decoder(_row(file.fields, notes)).decode
+        decoder = _Decoder(split.file, problems, notes)
         limit = problems.max_document_bytes
-        for first, lines, size in blocks(split, limit=limit, too_long=lookout.too_long):
-            if first == 1 and next((line for line in lines if line.strip()), b"").lstrip()[:1] == b"[":
-                raise _array(file)
-            if size <= limit:
-                try:
-                    rows = [decode(line) for line in lines]
-                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                    pass
-                else:
-                    yield _Block(lines, rows, np.arange(first, first + len(rows), dtype=np.int64))
-                    continue
-            found = [(line, row, at) for at, line in enumerate(lines, first) if (row := lookout.row(line, at))]
-            positions = np.array([at for _, _, at in found], dtype=np.int64)
-            yield _Block([line for line, _, _ in found], [row for _, row, _ in found], positions)
+        for first, lines, size in blocks(split, limit=limit, too_long=decoder.lookout.too_long):
+            yield decoder.block(lines, np.arange(first, first + len(lines), dtype=np.int64), size)
 
     def read(self, split: Split, problems: Problems) -> Iterator[Documents]:
         """Texts, ids and the columns asked for.
@@ -165,7 +182,7 @@ class Jsonl(Format):
                 else:
                     _refuse_clash(split.file, block, names)
                     added = notes.slice(at, len(block.lines)).take(pa.array(kept)).to_pylist()
-                    lines = [_spliced(block.lines[i], note) for i, note in zip(kept, added, strict=True)]
+                    lines = [with_notes(block.lines[i], note) for i, note in zip(kept, added, strict=True)]
                 at += len(block.lines)
                 if lines:
                     out.write(b"\n".join(lines) + b"\n")
@@ -251,7 +268,7 @@ def _whole(line: bytes) -> dict[str, Any]:
     return value
 
 
-def _spliced(line: bytes, note: dict[str, Any]) -> bytes:
+def with_notes(line: bytes, note: dict[str, Any]) -> bytes:
     """The line with further fields before its closing brace."""
     brace = line.rindex(b"}")
     head = line[:brace]
@@ -273,7 +290,7 @@ def _refuse_clash(file: InputFile, block: _Block, notes: tuple[str, ...]) -> Non
 def _sample(file: InputFile) -> list[bytes]:
     """The first lines, whole."""
     with open_plain(file.path, file.compression, file.name) as stream:
-        head = stream.read(_SAMPLE_BYTES)
+        head = stream.read(SAMPLE_BYTES)
         if b"\n" not in head:
             head += stream.readline(_LONGEST_FIRST_LINE)
         rest = stream.read(1)
@@ -281,7 +298,7 @@ def _sample(file: InputFile) -> list[bytes]:
     if head.lstrip()[:1] == b"[":
         raise _array(file)
     lines = head.split(b"\n")
-    return lines[: min(_SAMPLE_LINES, len(lines) - 1 if rest and len(lines) > 1 else len(lines))]
+    return lines[: min(SAMPLE_LINES, len(lines) - 1 if rest and len(lines) > 1 else len(lines))]
 
 
 def _array(file: InputFile) -> InputError:
@@ -289,6 +306,15 @@ def _array(file: InputFile) -> InputError:
         f"{file.name}: this is one JSON array, which can only be read as a whole. Write one object a line "
         f"first: jq -c '.[]' {file.name} > {Path(file.name).stem}.jsonl"
     )
+
+
+def kinds_of(line: bytes) -> dict[str, str]:
+    """The kinds of a line's values by their names; none where it is not an object."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return {name: _kind(value) for name, value in row.items()} if isinstance(row, dict) else {}
 
 
 def _kind(value: object) -> str:
@@ -299,7 +325,7 @@ def _kind(value: object) -> str:
     return "number" if isinstance(value, int | float) and not isinstance(value, bool) else "other"
 
 
-def _one_kind(found: set[str]) -> str:
+def one_kind(found: set[str]) -> str:
     """A field that holds text anywhere is a text field: the lines where it does not are problems of their own."""
     kinds = found - {"null"}
     if "text" in kinds:

@@ -133,13 +133,14 @@ def blocks(split: Split, *, limit: int, too_long: Callable[[int, int], None]) ->
             if number == 1:
                 if lines == [_BOM]:
                     continue
-                lines[0] = _without_bom(file, lines[0])
+                lines[0] = without_bom(file, lines[0])
             yield number, lines, size
         if split.part + 1 < split.parts:
             _line_numbers.learn(stream, whole.at, whole.line)
 
 
-def _without_bom(file: InputFile, line: bytes) -> bytes:
+def without_bom(file: InputFile, line: bytes) -> bytes:
+    """The first line of a file without a byte order mark; a mark of UTF-16 is refused."""
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{file.name}: this is UTF-16, not UTF-8. Convert it first: iconv -f UTF-16 -t UTF-8")
     return line.removeprefix(_BOM)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from neardup.errors import InputError, UsageError
 from neardup.sources.base import InputFile, Problems
@@ -50,6 +51,11 @@ def id_column(column: pa.Array, file: InputFile, first: int, problems: Problems)
     A null is reported. Where that does not end the run the row stays a document, as every row of a table is one,
     and has the id that it would have without an id column: name:row.
     """
+    return ids_at(column, file, np.arange(first, first + len(column)), problems)
+
+
+def ids_at(column: pa.Array, file: InputFile, rows: NDArray[np.int64], problems: Problems) -> pa.Array:
+    """The same of rows with any numbers."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     try:
@@ -59,9 +65,8 @@ def id_column(column: pa.Array, file: InputFile, first: int, problems: Problems)
     if not ids.null_count:
         return ids
     for at in pc.indices_nonzero(ids.is_null()).to_pylist():
-        problems.report(file.name, first + at, "no id", f"the column {file.fields.id!r} is null")
-    rows = pa.array(np.arange(first, first + len(ids))).cast(pa.string())
-    return pc.coalesce(ids, pc.binary_join_element_wise(pa.scalar(file.name), rows, ":"))
+        problems.report(file.name, int(rows[at]), "no id", f"the column {file.fields.id!r} is null")
+    return pc.coalesce(ids, pc.binary_join_element_wise(pa.scalar(file.name), pa.array(rows).cast(pa.string()), ":"))
 
 
 def refuse_clash(file: InputFile, columns: Collection[str], notes: Iterable[str]) -> None:

@@ -38,10 +38,10 @@ class Places:
             yield from collection.urls()
             for start, stop, folder in folders:
                 if start < stop:
-                    ids = collection.any_order("id", np.arange(start, stop, dtype=np.int64))
-                    by_host = pc.replace_substring_regex(ids, pattern=_CRAWLED, replacement=r"//\1/\2")
-                    by_folder = pc.binary_join_element_wise(pa.scalar(f"//{folder}.folder"), ids, "/")
-                    yield start, pc.if_else(pc.match_substring_regex(ids, _CRAWLED), by_host, by_folder)
+                    yield (
+                        start,
+                        addresses_in(folder, collection.any_order("id", np.arange(start, stop, dtype=np.int64))),
+                    )
 
         return cls.at(len(collection), addresses())
 
@@ -71,3 +71,10 @@ class Places:
             (self.hosts[one] == self.hosts[other]) & (self.hosts[one] != _NONE) & (self.pages[one] != self.pages[other])
         )
         return same
+
+
+def addresses_in(folder: int, ids: pa.Array) -> pa.Array:
+    """The addresses of files of the folder of that number, which have no URL, from their paths."""
+    by_host = pc.replace_substring_regex(ids, pattern=_CRAWLED, replacement=r"//\1/\2")
+    by_folder = pc.binary_join_element_wise(pa.scalar(f"//{folder}.folder"), ids, "/")
+    return pc.if_else(pc.match_substring_regex(ids, _CRAWLED), by_host, by_folder)

@@ -1,0 +1,17 @@
+"""The same path on Apache Spark: DataFrames and `mapInArrow` alone, so that a user's own session, classic or Spark
+Connect, is as good as one of ours. Nothing here takes paths for local ones.
+
+    session     the session: the user's own, or one that is started and stopped; what the machines must have
+    tasks       Python functions on executors, and their errors brought home
+    stages      frames that are made once: kept in a folder, so that a killed run goes on, or for as long as it lasts
+    listing     paths, folders and globs as Spark finds them → input files, in the order of the local engine
+    reading     batches of Spark's rows → the documents that every engine sketches
+    inputs      a source → documents with their numbers
+"""
+
+from typing import Any
+
+
+def is_frame(source: Any) -> bool:
+    """Whether it is a Spark DataFrame, classic or of Spark Connect. Does not load pyspark."""
+    return any(c.__name__ == "DataFrame" and c.__module__.startswith("pyspark.sql.") for c in type(source).__mro__)

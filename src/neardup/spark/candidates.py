@@ -1,0 +1,143 @@
+"""Sketches → candidates: identity sets, shared keys, and the order of the keep policy.
+
+Documents are named by their numbers; the first of an identity set is its holder, and stands for it. Where documents
+have company they get a row: 0 is the one that is kept first. The row of an identity set is the one of its best.
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from neardup.clusters.keep import keep_columns, needs_ids, parse_keep
+from neardup.errors import InputError
+from neardup.recipe import Recipe
+from neardup.sketches.artefact import SLOTS
+from neardup.spark.columns import PAYLOAD
+from neardup.spark.sketching import Sent, compared, keys
+from neardup.spark.stages import Stages
+
+_WITHIN = (1 << 33) - 1
+"""The bits of monotonically_increasing_id that count within a partition."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Documents that have company: the same tokens, or a key in common."""
+
+    entries: DataFrame
+    """key, number: of holders."""
+    order: DataFrame
+    """number, holder, row: of every document with company."""
+    sets: DataFrame
+    """holder, best, row: the identity sets among them, the number of the one that is kept first, and its row."""
+    size: int
+    """How many documents have company."""
+
+    def buckets(self, sketches: DataFrame) -> DataFrame:
+        """key, row and what signatures are made of; a bucket is in one partition, in order."""
+        return (
+            self.entries.join(self.members(sketches), "number")
+            .drop("number", "address")
+            .repartition("key")
+            .sortWithinPartitions("key", "row")
+        )
+
+    def members(self, sketches: DataFrame) -> DataFrame:
+        """number, row, and what signatures and places are made of: of documents that stand in buckets."""
+        standing = self.entries.select("number").distinct()
+        rows = self.sets.select(F.col("holder").alias("number"), "row")
+        return sketches.select("number", "address", *PAYLOAD).join(rows, "number").join(standing, "number", "left_semi")
+
+
+def candidates(spark: SparkSession, sketches: DataFrame, recipe: Recipe, sent: Sent, stages: Stages) -> Candidates:
+    """Find them."""
+    documents = compared(sketches)
+    repeated = (
+        documents.groupBy("identity").agg(F.min("number").alias("holder"), F.count("*").alias("n")).filter("n > 1")
+    )
+    copies = stages.keep(
+        "copies", lambda: documents.select("number", "identity").join(repeated, "identity").select("number", "holder")
+    )
+    further = copies.filter("number != holder").select("number")
+
+    def entries() -> DataFrame:
+        found = keys(documents.join(further, "number", "left_anti"), sent)
+        shared = found.groupBy("key").agg(F.count("*").alias("n")).filter("n > 1").select("key")
+        return found.join(shared, "key", "left_semi")
+
+    kept = stages.keep("entries", entries)
+    standing = kept.select("number").distinct()
+    alone = standing.join(copies, "number", "left_anti")
+    ranked = copies.unionByName(alone.select("number", F.col("number").alias("holder")))
+    order = _ordered(spark, ranked, documents, recipe.clusters.keep, stages)
+    sets = order.groupBy("holder").agg(F.min_by("number", "row").alias("best"), F.min("row").alias("row"))
+    return Candidates(kept, order, sets, stages.rows("order"))
+
+
+def _ordered(spark: SparkSession, ranked: DataFrame, documents: DataFrame, policy: str, stages: Stages) -> DataFrame:
+    """number, holder, row. Rows are counted per partition of the sorted frame, which is kept for that."""
+
+    def made() -> DataFrame:
+        slots = [f"{slot}:{column}" for column in keep_columns(policy) for slot in SLOTS]
+        known = documents.select("number", "id", "tokens", *(F.col(f"`{slot}`") for slot in slots))
+        counter = F.monotonically_increasing_id().bitwiseAND(F.lit(_WITHIN))
+        return (
+            ranked.join(known, "number")
+            .sort(*_keep_order(policy, documents))
+            .select("number", "holder", F.spark_partition_id().alias("part"), counter.alias("at"))
+        )
+
+    placed = stages.keep("order", made)
+    sizes = dict(sorted((row["part"], row["count"]) for row in placed.groupBy("part").count().collect()))
+    before, starts = 0, []
+    for part, size in sizes.items():
+        starts.append((part, before))
+        before += size
+    offsets = spark.createDataFrame(starts, "part int, start bigint")
+    return placed.join(F.broadcast(offsets), "part").select(
+        "number", "holder", (F.col("start") + F.col("at")).alias("row")
+    )
+
+
+def _keep_order(policy: str, documents: DataFrame) -> list[Column]:
+    """As clusters.keep has it: what is sorted by, the best first."""
+    order: list[Column] = []
+    for rule in parse_keep(policy):
+        if rule.kind in ("first", "last"):
+            order.append(F.asc("number") if rule.kind == "first" else F.desc("number"))
+        elif rule.kind in ("longest", "shortest"):
+            order.append(F.desc("tokens") if rule.kind == "longest" else F.asc("tokens"))
+        else:
+            assert rule.column is not None
+            value = _value(rule.column, documents)
+            if rule.kind == "prefer":
+                place = F.array_position(F.array(*(F.lit(v) for v in rule.values)), _shown(value, rule.column))
+                order.append(F.when(place > 0, place).otherwise(len(rule.values) + 1).asc())
+            else:
+                order.append(value.desc_nulls_last() if rule.kind == "max" else value.asc_nulls_last())
+    if needs_ids(policy):
+        order.append(F.asc("id"))
+    return [*order, F.asc("number")]
+
+
+def _shown(value: Column, column: str) -> Column:
+    """As Arrow has numbers as text: without a fraction where there is none."""
+    number = F.col(f"`number:{column}`")
+    whole = F.when(number == F.floor(number), F.floor(number).cast("string"))
+    return F.coalesce(whole, value.cast("string"))
+
+
+def _value(column: str, documents: DataFrame) -> Column:
+    """A column of the keep policy, as what it holds: integers, numbers or strings."""
+    slots = {slot: F.col(f"`{slot}:{column}`") for slot in SLOTS}
+    counts = documents.agg(*(F.count(value).alias(slot) for slot, value in slots.items())).first()
+    used = [slot for slot in slots if counts is not None and counts[slot]]
+    if "string" in used and len(used) > 1:
+        raise InputError(
+            f"keep: column {column!r} holds numbers and strings, which have no common order; make it one of both."
+        )
+    if len(used) == 2:
+        return F.nanvl(F.coalesce(slots["number"], slots["integer"].cast("double")), F.lit(None).cast("double"))
+    chosen = slots[used[0]] if used else slots["number"]
+    return F.when(~F.isnan(chosen), chosen) if used == ["number"] else chosen

@@ -1,0 +1,181 @@
+"""Passes over the buckets: every task compares the documents of its buckets, by the kernels of the local engine.
+
+    pairs    i, j, score    the rows of two documents, the later first; j null: i had more candidates than count
+
+Who is kept travels to the executors as a bit per row.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from neardup.kernels import groups as kernel
+from neardup.spark.columns import signatures
+from neardup.spark.sketching import Sent
+from neardup.spark.tasks import Batches, mapped
+from neardup.verify.signatures import Rule
+
+PAIRS = "i bigint, j bigint, score double"
+
+_ROWS = 1 << 16
+"""Rows that a kernel is given at once."""
+
+_BLOCK = 20
+"""Bits of a row's place in a block of bits."""
+
+
+@dataclass(frozen=True)
+class StarPass:
+    """Runs on executors: buckets → the pairs that count, given who is removed. Where it is not, that is presumed."""
+
+    sent: Sent
+    rule: Rule
+    removed: bytes | None
+    """A bit per row."""
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Buckets of any size: those that still stand are carried on, as many as are compared with."""
+        recipe = self.sent.recipe
+        crowd = recipe.clusters.crowd
+        bits = None if self.removed is None else np.frombuffer(self.removed, np.uint8)
+        carry: pa.Table | None = None
+        for rows in _together(batches):
+            carried = 0
+            if carry is not None and carry.num_rows and carry["key"][0] == rows["key"][0]:
+                carried, rows = carry.num_rows, pa.concat_tables([carry, rows])
+            begins = _begins(rows)
+            places = rows["row"].to_numpy()
+            standing = np.ones(len(places), np.bool_) if bits is None else ~_bit(bits, places)
+            there = np.zeros(len(begins) - 1, np.int64)
+            there[0] = carried
+            cut = np.zeros(len(places), np.bool_)
+            shown = signatures(recipe.sketcher, rows.combine_chunks())
+            pairs, scores = kernel.star_pass(
+                begins,
+                there,
+                standing,
+                bits is None,
+                shown.for_kernel,
+                self.rule.least,
+                self.rule.presumed,
+                crowd,
+                cut,
+            )
+            yield _pairs(places, pairs, scores, cut)
+            last = np.arange(begins[-2], begins[-1])
+            carry = rows.take(pa.array(last[standing[last]][-crowd:]))
+
+
+@dataclass(frozen=True)
+class ComponentPass:
+    """Runs on executors: buckets → pairs that may connect components. Without labels, that scores do is presumed."""
+
+    sent: Sent
+    rule: Rule
+    labels: bytes | None
+    """The component of every row, as 64-bit numbers."""
+
+    def __call__(self, batches: Batches) -> Batches:
+        """A bucket at a time must fit into memory."""
+        recipe = self.sent.recipe
+        known = None if self.labels is None else np.frombuffer(self.labels, np.int64)
+        for rows in _whole(_together(batches)):
+            places = rows["row"].to_numpy()
+            cut = np.zeros(len(places), np.bool_)
+            shown = signatures(recipe.sketcher, rows.combine_chunks())
+            pairs, scores = kernel.component_pass(
+                _begins(rows),
+                np.ascontiguousarray(places if known is None else known[places]),
+                known is None,
+                shown.for_kernel,
+                self.rule.least,
+                self.rule.presumed,
+                recipe.clusters.crowd,
+                cut,
+            )
+            yield _pairs(places, pairs, scores, cut)
+
+
+def _together(batches: Batches) -> Iterator[pa.Table]:
+    """Small batches in one."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+        if sum(b.num_rows for b in waiting) >= _ROWS:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _whole(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows, no bucket in two tables."""
+    rest: pa.Table | None = None
+    for rows in tables:
+        rows = rows if rest is None else pa.concat_tables([rest, rows])
+        last = int(_begins(rows)[-2])
+        rest = rows.slice(last)
+        if last:
+            yield rows.slice(0, last)
+    if rest is not None:
+        yield rest
+
+
+def _begins(rows: pa.Table) -> NDArray[np.int64]:
+    """Where buckets begin, and the end."""
+    keys = rows["key"].to_numpy()
+    return np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1, [len(keys)]]).astype(np.int64)
+
+
+def _bit(bits: NDArray[np.uint8], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 > 0
+    return found
+
+
+def _pairs(
+    places: NDArray[np.int64], pairs: NDArray[np.int32], scores: NDArray[np.float64], cut: NDArray[np.bool_]
+) -> pa.RecordBatch:
+    crowded = places[cut]
+    nothing = np.zeros(len(crowded))
+    there = np.concatenate([np.zeros(len(pairs), np.bool_), np.ones(len(crowded), np.bool_)])
+    columns = [
+        pa.array(np.concatenate([places[pairs[:, 0]], crowded])),
+        pa.array(np.concatenate([places[pairs[:, 1]], nothing.astype(np.int64)]), mask=there),
+        pa.array(np.concatenate([scores, nothing]), mask=there),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=["i", "j", "score"])
+
+
+def marked(rows: DataFrame, size: int) -> bytes:
+    """A bit per row: set for the rows in the column i. They are packed where they are; what travels is the bits."""
+    blocks = (
+        rows.select((F.col("i") / (1 << _BLOCK)).cast("bigint").alias("block"), "i")
+        .repartition("block")
+        .sortWithinPartitions("block")
+    )
+    bits = np.zeros(size // 8 + 1, np.uint8)
+    for packed in mapped(blocks, _packed, "block bigint, bits binary").toLocalIterator():
+        held = np.frombuffer(packed["bits"], np.uint8)
+        start = packed["block"] << (_BLOCK - 3)
+        bits[start : start + len(held)] |= held[: len(bits) - start]
+    return bits.tobytes()
+
+
+def _packed(batches: Batches) -> Batches:
+    """Runs on executors: rows of a block, and of the next → their bits, batch by batch."""
+    for batch in batches:
+        blocks, rows = batch.column("block").to_numpy(), batch.column("i").to_numpy()
+        numbers = np.unique(blocks)
+        packed = []
+        for number in numbers:
+            held = np.zeros(1 << (_BLOCK - 3), np.uint8)
+            inside = rows[blocks == number] - (number << _BLOCK)
+            np.bitwise_or.at(held, inside >> 3, np.left_shift(1, inside & 7).astype(np.uint8))
+            packed.append(held.tobytes())
+        yield pa.RecordBatch.from_arrays([pa.array(numbers), pa.array(packed, pa.binary())], names=["block", "bits"])

@@ -1,0 +1,222 @@
+"""What `dedup` returns on Spark: DataFrames of the user's session, and a way to write them all.
+
+result.kept            the kept documents, all columns untouched
+result.removed         id, kept_id, relation, resemblance, containment both ways
+result.groups          id, group, size, kept
+result.counts          counts of everything
+result.write(path)     the folder that the command writes, wherever Spark reaches
+"""
+
+import json
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from neardup._version import __version__
+from neardup.engines.steps import Step, Steps
+from neardup.errors import UsageError
+from neardup.kernels import text as kernel
+from neardup.model import RELATIONS
+from neardup.recipe import Recipe
+from neardup.result import filter_of
+from neardup.spark.corpus import annotated_rows, kept_rows, write
+from neardup.spark.inputs import Collected
+from neardup.spark.outcome import groups_table, notes_table, removed_table
+from neardup.spark.sketching import PAGES
+from neardup.spark.stages import Stages
+from neardup.spark.stars import Formed
+from neardup.spark.tasks import unwrapping
+
+
+class SparkResult:
+    """The outcome of a deduplication. Frames are read, or made, when they are asked for."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        documents: Collected,
+        recipe: Recipe,
+        sketches: DataFrame,
+        decisions: DataFrame,
+        formed: Formed,
+        candidates: int,
+        steps: Steps,
+        stages: Stages,
+        said: list[str],
+    ) -> None:
+        self._spark, self._documents, self._stages = spark, documents, stages
+        self._sketched, self._decisions, self._formed = sketches, decisions, formed
+        self._candidates, self._steps = candidates, steps
+        self.recipe, self.said = recipe, said
+        self.closing = ExitStack()
+        """What is let go of when the result is closed."""
+        self.closing.callback(stages.drop)
+
+    @property
+    def _sketches(self) -> DataFrame:
+        return self._sketched.filter("number is not null")
+
+    @cached_property
+    def kept(self) -> DataFrame:
+        """The kept documents with all their columns."""
+        wholes = self._documents.whole
+        if len(wholes) > 1:
+            formats = ", ".join(whole.format for whole in wholes)
+            raise UsageError(f"the inputs are of several formats ({formats}), which make no one frame; use write().")
+        return kept_rows(wholes[0], self._sketches.select("number"), self._gone)
+
+    @property
+    def _gone(self) -> DataFrame:
+        return self._decisions.select("number")
+
+    @property
+    def removed(self) -> DataFrame:
+        """The removed documents, each with the kept one and the measured numbers."""
+        return removed_table(self._decisions, self._sketches)
+
+    @property
+    def groups(self) -> DataFrame:
+        """The documents of groups of two or more."""
+        return groups_table(self._decisions, self._sketches)
+
+    @property
+    def skipped(self) -> DataFrame:
+        """What could not be read or compared, with the reason."""
+        met = self._sketched.filter(F.col("number").isNull() & (F.col("kind") != PAGES))
+        return met.select("source", "position", "kind", "detail").sort("source", "position", "kind", "detail")
+
+    @property
+    def steps(self) -> list[Step]:
+        """What each step cost; of memory, what the driver needed."""
+        return self._steps.done
+
+    @cached_property
+    def counts(self) -> dict[str, Any]:
+        """Counts of everything."""
+        with unwrapping():
+            gone = self._decisions.select("number", "relation")
+            told = self._sketches.join(gone, "number", "left")
+            status = {name: F.sum((F.col("status") == int(code)).cast("long")) for name, code in _STATUS.items()}
+            row = told.agg(
+                F.count("*").alias("documents"),
+                F.count("relation").alias("removed"),
+                F.sum("bytes").alias("text_bytes"),
+                F.sum(F.when(F.col("relation").isNotNull(), F.col("bytes"))).alias("text_bytes_removed"),
+                *(value.alias(name) for name, value in status.items()),
+            ).collect()[0]
+            relations = {r["relation"]: r["count"] for r in gone.groupBy("relation").count().collect()}
+            sizes = self._decisions.groupBy("kept_for").count()
+            groups = sizes.agg(F.count("*").alias("n"), F.max("count").alias("most")).collect()[0]
+            kinds = {r["kind"]: r["count"] for r in self.skipped.groupBy("kind").count().sort("kind").collect()}
+        found = {name: int(row[name] or 0) for name in row.asDict()}
+        return {
+            "documents": found["documents"],
+            "kept": found["documents"] - found["removed"],
+            "removed": found["removed"],
+            "removed_by_relation": {name: relations.get(name, 0) for name in RELATIONS},
+            "removed_against_index": 0,
+            "groups": groups["n"],
+            "largest_group": (groups["most"] or 0) + 1,
+            "text_bytes": found["text_bytes"],
+            "text_bytes_removed": found["text_bytes_removed"],
+            "empty": found["empty"],
+            "short": found["short"],
+            "undecodable": found["undecodable"],
+            "skipped": sum(kinds.values()),
+            "skipped_by_kind": kinds,
+            "candidates": self._candidates,
+            "pairs_measured": self._formed.measured,
+            "crowded": self._formed.crowded,
+        }
+
+    @property
+    def known_by(self) -> list[str]:
+        """Nothing: there is no index on Spark."""
+        return []
+
+    @cached_property
+    def a_removed_one(self) -> str:
+        """The id of one of them, where there is any."""
+        first = self.removed.select("id").first()
+        return "" if first is None else str(first["id"])
+
+    def __repr__(self) -> str:
+        counts = self.counts
+        return (
+            f"<neardup.SparkResult: {counts['documents']:,} documents, {counts['kept']:,} kept, "
+            f"{counts['removed']:,} removed>"
+        )
+
+    def run(self) -> dict[str, Any]:
+        """What run.json holds."""
+        return {
+            "neardup": __version__,
+            "engine": {"name": "spark", "version": self._spark.version},
+            "recipe": {"id": self.recipe.id, **self.recipe.to_dict()},
+            "filter": filter_of(self.recipe),
+            "counts": self.counts,
+            "inputs": [
+                {"path": f.path, "format": f.format, "bytes": f.size, "fields": asdict(f.fields)}
+                for f in self._documents.files
+            ],
+            "said": self.said,
+            "rounds": self._formed.rounds,
+            "steps": self._steps.to_list(),
+        }
+
+    def write(self, path: str | Path, *, annotate: bool = False, corpus: bool = True) -> None:
+        """Write OUT/kept, removed.parquet, groups.parquet, skipped.parquet (where something was) and run.json, folders
+        of Spark's making but for the last.
+
+        annotate: OUT/kept holds every document, with columns that say what was found. corpus=False: no OUT/kept.
+        run.json appears last: where it is, everything else is whole.
+        """
+        out = str(path).rstrip("/")
+        with self._steps.step("write"), unwrapping():
+            for name, rows in (("removed", self.removed), ("groups", self.groups)):
+                rows.write.mode("overwrite").option("compression", "zstd").parquet(f"{out}/{name}.parquet")
+            if self.counts["skipped"]:
+                self.skipped.coalesce(1).write.mode("overwrite").parquet(f"{out}/skipped.parquet")
+            if corpus:
+                self._write_corpus(out, annotate)
+            self._documents.check()
+        _write_text(self._spark, f"{out}/run.json", json.dumps(self.run(), indent=1, ensure_ascii=False) + "\n")
+
+    def _write_corpus(self, out: str, annotate: bool) -> None:
+        wholes = self._documents.whole
+        numbers = self._sketches.select("number")
+        for whole in wholes:
+            place = f"{out}/kept" if len(wholes) == 1 else f"{out}/kept/{whole.format}"
+            if annotate:
+                rows = annotated_rows(whole, numbers, notes_table(self._decisions, self._sketches))
+            else:
+                rows = kept_rows(whole, numbers, self._gone)
+            write(rows, whole, place)
+
+    def close(self) -> None:
+        """Let go of what executors keep for it, and stop the session if it was started for this."""
+        self.closing.close()
+
+    def __enter__(self) -> "SparkResult":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+_STATUS = {"empty": kernel.EMPTY, "short": kernel.SHORT, "undecodable": kernel.INVALID}
+
+
+def _write_text(spark: SparkSession, path: str, text: str) -> None:
+    """A file where that can be had, and a folder with one elsewhere."""
+    place = path.removeprefix("file://") if path.startswith("file:///") else path
+    if "://" not in place:
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        Path(place).write_text(text)
+    else:
+        spark.createDataFrame([(text,)], "value string").coalesce(1).write.mode("overwrite").text(path)

@@ -1,0 +1,141 @@
+"""Frames that are made once. In a folder that Spark reaches they are Parquet, and a killed run goes on after the last
+one; without a folder they are kept on the executors' disks for as long as the run lasts.
+
+    plan/          whose work this is, as one row of JSON
+    NAME/          the rows of a stage
+    NAME.done/     one row, written after them: the plan's fingerprint, the rows' number and their schema
+
+A stage without its mark is made again. Marks are Parquet too: what Spark can write is all that is asked of a folder.
+A part that is lost with an executor's disk is made again by Spark, and must then be the same as before: where a frame
+cannot promise that, a folder can.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import StructType
+from pyspark.storagelevel import StorageLevel
+
+from neardup.engines.work import difference
+from neardup.errors import WorkError
+from neardup.spark.tasks import unwrapping
+
+_PLAN = "plan string"
+_DONE = "plan string, rows bigint, schema string"
+_ANY: dict[str, Any] = {"recipe": None, "inputs": []}
+_NOTHING_THERE = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+
+
+class Stages:
+    """The stages of one run. Belongs to a plan; another plan's folder is refused."""
+
+    def __init__(self, spark: SparkSession, folder: str | None, plan: dict[str, Any]) -> None:
+        self._spark = spark
+        self._folder = folder.rstrip("/") if folder is not None else None
+        self._kept: dict[str, tuple[DataFrame, int]] = {}
+        text = json.dumps(plan, sort_keys=True)
+        self._fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
+        self.resumed = False
+        """Whether earlier work was found."""
+        if self._folder is not None:
+            self._claim(json.loads(text), text)
+
+    def __enter__(self) -> "Stages":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.drop()
+
+    def keep(self, name: str, frame: DataFrame | Callable[[], DataFrame]) -> DataFrame:
+        """The rows of this stage, made now or found. A function is called only where they must be made."""
+        if name in self._kept:
+            return self._kept[name][0]
+        with unwrapping():
+            kept = self._found(name)
+            if kept is None:
+                kept = self._made(name, frame() if callable(frame) else frame)
+        self._kept[name] = kept
+        return kept[0]
+
+    def done(self, name: str) -> bool:
+        """Whether it need not be made any more."""
+        return name in self._kept or self._mark(name) is not None
+
+    def rows(self, name: str) -> int:
+        """How many rows a stage has, that has been kept."""
+        return self._kept[name][1]
+
+    def drop(self) -> None:
+        """Let go of what is kept without a folder; what is in one stays."""
+        if self._folder is None:
+            for frame, _ in self._kept.values():
+                frame.unpersist()
+        self._kept = {}
+
+    def _claim(self, mine: dict[str, Any], text: str) -> None:
+        found = self._read("plan", _PLAN)
+        if found is None:
+            self._write(self._spark.createDataFrame([(text,)], _PLAN).coalesce(1), "plan")
+            return
+        try:
+            theirs = json.loads(found.plan)
+        except ValueError as error:
+            raise WorkError(f"{self._folder}/plan: cannot be read ({error}). Delete {self._folder}.") from error
+        if theirs != mine:
+            raise WorkError(
+                f"{self._folder} holds the work of another run: {difference(_ANY | theirs, _ANY | mine)}. "
+                "Choose another output folder, or start over with --fresh."
+            )
+        self.resumed = True
+
+    def _made(self, name: str, frame: DataFrame) -> tuple[DataFrame, int]:
+        if self._folder is None:
+            kept = frame.persist(StorageLevel.DISK_ONLY)
+            return kept, kept.count()
+        self._write(frame, name)
+        back = self._spark.read.schema(frame.schema).parquet(f"{self._folder}/{name}")
+        rows = back.count()
+        mark = (self._fingerprint, rows, frame.schema.json())
+        self._write(self._spark.createDataFrame([mark], _DONE).coalesce(1), f"{name}.done")
+        return back, rows
+
+    def _found(self, name: str) -> tuple[DataFrame, int] | None:
+        mark = self._mark(name)
+        if mark is None:
+            return None
+        place = f"{self._folder}/{name}"
+        schema = StructType.fromJson(json.loads(mark.schema))
+        try:
+            back = self._spark.read.schema(schema).parquet(place)
+            rows = back.count()
+        except AnalysisException as error:
+            raise WorkError(f"{place} is gone, though it was finished. Start over with --fresh.") from error
+        if rows != mark.rows:
+            raise WorkError(f"{place} has {rows:,} rows, and {mark.rows:,} were written. Start over with --fresh.")
+        return back, rows
+
+    def _mark(self, name: str) -> Row | None:
+        if self._folder is None:
+            return None
+        mark = self._read(f"{name}.done", _DONE)
+        if mark is not None and mark.plan != self._fingerprint:
+            raise WorkError(f"{self._folder}/{name} was made by another plan. Start over with --fresh.")
+        return mark
+
+    def _read(self, name: str, schema: str) -> Row | None:
+        """The one row of a mark; None where it was never written, or not to its end."""
+        try:
+            rows = self._spark.read.schema(schema).parquet(f"{self._folder}/{name}").collect()
+        except AnalysisException as error:
+            if error.getCondition() in _NOTHING_THERE:
+                return None
+            raise
+        return rows[0] if rows else None
+
+    def _write(self, frame: DataFrame, name: str) -> None:
+        frame.write.mode("overwrite").option("compression", "zstd").parquet(f"{self._folder}/{name}")
