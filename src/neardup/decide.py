@@ -19,7 +19,8 @@ from neardup.atomic import appearing
 from neardup.candidates.features import Buckets, bucket
 from neardup.clusters.form import Formed, form
 from neardup.clusters.keep import keep_columns, keep_order, keep_remarks, needs_ids
-from neardup.clusters.linked import link_features
+from neardup.clusters.linked import link_features, linking_memory
+from neardup.engines.machine import free_memory
 from neardup.errors import WorkError
 from neardup.evidence import Evidence, Verifier
 from neardup.gather import Gathered
@@ -153,10 +154,22 @@ def by_features_alone(recipe: Recipe) -> bool:
 
 
 def _linked(gathered: Gathered, members: NDArray[np.bool_]) -> NDArray[np.int32]:
-    filter = gathered.recipe.filter
+    """In memory where there is enough of it; else the features are mapped from a file, and linked from there."""
+    filter, engine, collection = gathered.recipe.filter, gathered.engine, gathered.collection
     assert filter is not None
-    features = gathered.collection.matrix("words", np.arange(len(members)))
-    return link_features(features, filter.r, threads=gathered.engine.threads, members=members)
+    k, r, n = filter.k, filter.r, len(members)
+    limit = engine.memory if engine.memory is not None else _most_of(free_memory())
+    if limit is None or linking_memory(n, k, r, threads=engine.threads) + 8 * k * n <= limit:
+        features = collection.matrix("words", np.arange(n))
+        return link_features(features, r, threads=engine.threads, members=members)
+    scratch = engine.work.folder
+    mapped = collection.mapped_words(scratch)
+    return link_features(mapped, r, threads=engine.threads, members=members, memory=limit, scratch=scratch)
+
+
+def _most_of(free: int | None) -> int | None:
+    """Others want some of it meanwhile."""
+    return None if free is None else free * 4 // 5
 
 
 def _first_of_component(components: NDArray[np.int32]) -> Formed:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from neardup.clusters.keep import keep_columns
 from neardup.engines.local import LocalEngine
+from neardup.engines.machine import cores
 from neardup.engines.steps import Steps, Watcher
 from neardup.engines.work import TemporaryWork, Work
 from neardup.errors import UsageError
@@ -52,6 +53,8 @@ class Reading:
     max_document_bytes: int = 64 << 20
     threads: int | None = None
     work: str | Path | None = None
+    memory: int | None = None
+    """Bytes that linking features may take; the rest of it is done from disk."""
 
 
 @dataclass
@@ -127,6 +130,8 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
     """Find the inputs, choose the recipe for them where it is left open, sketch what is not sketched yet."""
     if reading.threads is not None and reading.threads < 1:
         raise UsageError(f"threads = {reading.threads}: at least 1.")
+    if reading.memory is not None and reading.memory < 1:
+        raise UsageError(f"memory = {reading.memory}: bytes, at least 1.")
     steps = Steps(watcher)
     rules = Problems(reading.on_error, reading.max_document_bytes)
     said: list[str] = []
@@ -152,7 +157,7 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
     if resumed:
         steps.say("Going on with the work of an earlier run.")
     when_compiling(lambda: steps.say("Compiling for this recipe, once on this machine: up to half a minute."))
-    engine = LocalEngine(recipe, splits, folder, steps, reading.threads or cores())
+    engine = LocalEngine(recipe, splits, folder, steps, reading.threads or cores(), reading.memory)
     collection, problems = engine.sketch(rules)
     compared = _compared(collection, splits, rules, problems)
     gathered = Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
@@ -206,11 +211,6 @@ def with_fields(file: InputFile, keep: str, reading: Reading, said: list[str]) -
     )
     said += sentences
     return file.with_fields(chosen if reading.html is None else replace(chosen, html=reading.html))
-
-
-def cores() -> int:
-    """How many cores this process may use: fewer than there are, in a container."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _inputs(source: Any, format: str | None, work: Work, said: list[str]) -> list[InputFile]:

@@ -55,6 +55,7 @@ def dedup(
     max_document_bytes: int = 64 << 20,
     threads: int | None = None,
     work: str | Path | None = None,
+    memory: int | None = None,
     against: Index | str | Path | None = None,
     engine: Literal["local"] | None = None,
     watcher: Watcher | None = None,
@@ -85,6 +86,7 @@ def dedup(  # type: ignore[misc]
     max_document_bytes: int = 64 << 20,
     threads: int | None = None,
     work: str | Path | None = None,
+    memory: int | None = None,
     against: Index | str | Path | None = None,
     engine: Literal["local", "spark"] | None = None,
     master: str | None = None,
@@ -101,6 +103,8 @@ def dedup(  # type: ignore[misc]
     0.65 for the main content of web pages.
     recall: the probability that a pair at the threshold is found; 0.99 if not given.
     work: a folder that remembers what is done, so that a killed run goes on where it was.
+    memory: bytes that linking features may take, where a recipe judges by features alone; what does not fit is done
+    from disk, in `work`. Most of what is free if None. Everything else takes little.
     against: an index; documents that are similar to one of its documents are removed, and the others are compared with
     each other. The recipe is the index's if none is given. Nothing is added to it: `Index.add_run` does that.
     engine: local, or spark for Apache Spark, which is also meant where the source is a Spark DataFrame. The active
@@ -120,7 +124,9 @@ def dedup(  # type: ignore[misc]
         "permutations": permutations,
         "seed": seed,
     }
-    reading = Reading(text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work)
+    reading = Reading(
+        text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work, memory
+    )
     if engine == "spark" or (engine is None and is_frame(source)):
         if against is not None:
             raise UsageError("against = an index: it works with the local engine alone.")

@@ -9,8 +9,11 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
+import neardup
 from neardup.clusters.linked import link_features
+from neardup.engines import machine
 from neardup.errors import UsageError
+from neardup.sketches.artefact import Collection
 
 DOCUMENTS = 400_000
 MEMORY = 8_000_000
@@ -103,3 +106,44 @@ def test_a_little_is_needed_and_said(features, tmp_path):
     some[:1000] = True
     found = link_features(mapped(features), 2, memory=least, members=some, scratch=tmp_path)
     assert (found == link_features(mapped(features), 2, members=some)).all()
+
+
+def edited_pages(n):
+    """Every third page is the one before with a word changed, and every ninth a copy."""
+    rng = np.random.default_rng(5)
+    texts = [" ".join(f"w{word}" for word in rng.integers(0, 5000, 60)) for _ in range(n)]
+    for i in range(0, n - 1, 3):
+        texts[i + 1] = f"{texts[i]} end" if i % 9 else texts[i]
+    return [{"id": str(i), "text": text} for i, text in enumerate(texts)]
+
+
+def test_dedup_links_from_disk_where_memory_does_not_suffice(tmp_path, monkeypatch):
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text("".join(json.dumps(page) + "\n" for page in edited_pages(60_000)))
+    plenty = neardup.dedup(pages, recipe="altavista", memory=1 << 40)
+    little = neardup.dedup(pages, recipe="altavista", memory=6_000_000)
+    assert plenty.counts["removed"] > 18_000
+    assert little.removed.equals(plenty.removed)
+    assert little.groups.equals(plenty.groups)
+    with monkeypatch.context() as changed:
+        changed.setattr("neardup.decide.free_memory", lambda: 7_500_000)
+        ways = []
+        changed.setattr(Collection, "mapped_words", lambda *a, made=Collection.mapped_words: ways.append(1) or made(*a))
+        assert neardup.dedup(pages, recipe="altavista").removed.equals(plenty.removed)
+        assert ways
+    with pytest.raises(UsageError, match=r"memory = 1,000,000 bytes do not suffice to link [0-9,]+ documents"):
+        neardup.dedup(pages, recipe="altavista", memory=1_000_000)
+
+
+def test_what_a_container_leaves(tmp_path, monkeypatch):
+    """Its bound less what is used, but for the files that are remembered; the machine's where there is no bound."""
+    assert 1 << 20 < machine.free_memory() < 1 << 45
+    monkeypatch.setattr(machine, "_CONTAINER", tmp_path)
+    (tmp_path / "memory.max").write_text("3000000\n")
+    (tmp_path / "memory.current").write_text("2500000\n")
+    (tmp_path / "memory.stat").write_text("anon 1000000\ninactive_file 200000\n")
+    assert machine.free_memory() == 700_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert machine.free_memory() > 1 << 20
+    monkeypatch.setattr(machine, "_MEMINFO", tmp_path / "none")
+    assert machine.free_memory() is None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli.options import Given, reading_of, reading_options, recipe_of, recipe_options, without_unneeded
+from neardup.cli.sizes import Size
 from neardup.errors import UsageError, WorkError
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ _THEIRS = ("audit",)
     help="Remove what is similar to a document of this index too; the recipe is the index's, unless one is named.",
 )
 @reading_options
+@click.option(
+    "--memory",
+    type=Size(of_bytes=True),
+    help="For linking, where a recipe judges by features alone; the rest is done from disk.  [default: what is free]",
+)
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
@@ -98,6 +104,7 @@ def command(**given: Any) -> None:
             recipe=recipe,
             **reading_of(given),
             work=out / "work",
+            memory=given["memory"],
             against=index,
             watcher=talk,
         )
@@ -127,7 +134,7 @@ def _on_spark(given: dict[str, Any]) -> None:
     from neardup.pipeline import dedup
 
     out: str = given["out"].rstrip("/")
-    for name in ("against", "threads", "fresh"):
+    for name in ("against", "threads", "memory", "fresh"):
         if given[name]:
             raise UsageError(f"--{name}: not with --engine spark.{_INSTEAD[name]}")
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
@@ -161,6 +168,7 @@ def _on_spark(given: dict[str, Any]) -> None:
 
 _INSTEAD = {
     "against": " An index is on one machine; what Spark keeps can be filtered with `neardup index filter`.",
+    "memory": " It is the executors' there, by --conf spark.executor.memory.",
     "threads": " Spark decides, by --conf spark.executor.cores and so on.",
     "fresh": " Delete OUT, where that is what you want.",
 }

@@ -105,7 +105,7 @@ class _Signing:
 
     def __init__(self, field: str, *, overwrite: bool, untouched: bool) -> None:
         """overwrite: whatever the field holds. untouched: lines without a document are passed on."""
-        from neardup.gather import cores
+        from neardup.engines.machine import cores
         from neardup.refine.signature import PAGES
         from neardup.text.workers import PageExtractor
 

@@ -79,6 +79,12 @@ def link_features(
     return _Linking(np.ascontiguousarray(features, np.uint64), members, plan, folder).run(r)
 
 
+def linking_memory(n: int, k: int, r: int, *, threads: int) -> int:
+    """Bytes that link_features takes, beside the features, where nothing bounds it."""
+    names = 4 * (k + r - 2) if r > 1 else 0
+    return _desks(n, min(_CHUNK, n), threads) + n * (_ENTRY + 4 + names) if n else 0
+
+
 class _Plan(NamedTuple):
     """What is held in memory."""
 
@@ -97,19 +103,11 @@ class _Plan(NamedTuple):
 
 def _plan(n: int, k: int, r: int, threads: int, memory: int | None) -> _Plan:
     """Everything in memory if it fits; else chunks of the size that leaves most of the memory to the buffer."""
-    places = min(_PLACES, 1 << max(4, (4 * n).bit_length()))
-    bits = max(1, ceil(n / (places // 2) - 1).bit_length())
-
-    def desks(chunk: int) -> int:
-        offsets = 8 * ceil(n / chunk) * ((1 << bits) + 1)
-        return threads * (chunk * (_ENTRY + 4 * 4) + places * _ENTRY) + 2 * offsets + _PYTHON
-
-    chunk = min(_CHUNK, n)
-    in_memory = desks(chunk) + n * (_ENTRY + 4 + (4 * (k + r - 2) if r > 1 else 0))
-    if memory is None or memory >= in_memory:
-        return _Plan(threads, chunk, places, bits, n, on_disk=False)
-    chunk = min((min(_CHUNK >> halved, n) for halved in range(9)), key=desks)
-    fixed = desks(chunk) + 4 * n * (2 if r > 2 else 1)
+    places, bits = _tables(n)
+    if memory is None or memory >= linking_memory(n, k, r, threads=threads):
+        return _Plan(threads, min(_CHUNK, n), places, bits, n, on_disk=False)
+    chunk = min((min(_CHUNK >> halved, n) for halved in range(9)), key=lambda chunk: _desks(n, chunk, threads))
+    fixed = _desks(n, chunk, threads) + 4 * n * (2 if r > 2 else 1)
     least = fixed + _ENTRY * max(chunk, ceil(n / _ROUNDS))
     if memory < least:
         raise UsageError(
@@ -117,6 +115,19 @@ def _plan(n: int, k: int, r: int, threads: int, memory: int | None) -> _Plan:
             f"more, or fewer threads"
         )
     return _Plan(threads, chunk, places, bits, min(n, (memory - fixed) // _ENTRY), on_disk=True)
+
+
+def _tables(n: int) -> tuple[int, int]:
+    """The places of a table, and the logarithm of the number of partitions."""
+    places = min(_PLACES, 1 << max(4, (4 * n).bit_length()))
+    return places, max(1, ceil(n / (places // 2) - 1).bit_length())
+
+
+def _desks(n: int, chunk: int, threads: int) -> int:
+    """Bytes of what threads work with, and of where partitions begin."""
+    places, bits = _tables(n)
+    offsets = 8 * ceil(n / chunk) * ((1 << bits) + 1)
+    return threads * (chunk * (_ENTRY + 4 * 4) + places * _ENTRY) + 2 * offsets + _PYTHON
 
 
 @dataclass

@@ -51,9 +51,17 @@ class Stopped(Exception):
 class LocalEngine:
     """Runs the steps that read or write documents."""
 
-    def __init__(self, recipe: Recipe, splits: Sequence[Split], work: Work, steps: Steps, threads: int) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        splits: Sequence[Split],
+        work: Work,
+        steps: Steps,
+        threads: int,
+        memory: int | None = None,
+    ) -> None:
         self.recipe, self.splits, self.work, self.steps = recipe, splits, work, steps
-        self.threads = threads
+        self.threads, self.memory = threads, memory
         self.sketcher = recipe.sketcher
         pages = sum(s.size for s in splits if s.file.fields.html or s.file.format in ("html", "warc"))
         workers = threads if threads > 1 and pages > _WORTH_WORKERS else 0

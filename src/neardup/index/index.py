@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.engines.machine import cores
 from neardup.errors import NeardupError, RecipeError, StoreError, TakenId, UsageError
-from neardup.gather import cores
 from neardup.index import rocks
 from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
 from neardup.index.arriving import Arrivals, Arrived

@@ -17,8 +17,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from neardup.engines.machine import cores
 from neardup.errors import InputError
-from neardup.gather import cores
 from neardup.kernels import when_compiling
 from neardup.refine.signature import signatures_in
 from neardup.searching import documents as stored

@@ -15,8 +15,8 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from neardup.engines.machine import cores
 from neardup.errors import UsageError
-from neardup.gather import cores
 from neardup.index import Index
 from neardup.index.answers import Document, Verdict
 from neardup.recipe import Recipe

@@ -13,6 +13,7 @@
 The schema's metadata names the recipe; a file of another recipe is refused.
 """
 
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.atomic import appearing
+from neardup.atomic import appearing, write_error
 from neardup.errors import InputError, WorkError
 from neardup.kernels import equal as kernel
 from neardup.sketches.base import Ragged, Sketcher, Sketches, nothing
@@ -208,6 +209,17 @@ class Collection:
                 out = np.empty((len(chosen), rows_of.shape[1]), rows_of.dtype)
             out[order[place]] = rows_of[local]
         return np.empty((len(chosen), 0), np.uint64 if column == "words" else np.uint8) if out is None else out
+
+    def mapped_words(self, folder: Path) -> NDArray[np.uint64]:
+        """The words of all documents, mapped from a file in the folder, which has no name and leaves nothing behind."""
+        try:
+            with tempfile.TemporaryFile(dir=folder) as file:
+                for _, rows in self._batches():
+                    file.write(_rows_of(rows, "words").data)
+                file.flush()
+                return np.memmap(file, np.uint64, "r").reshape(len(self), -1)
+        except OSError as error:
+            raise write_error(folder / "features", error) from error
 
     def ragged(self, chosen: NDArray[np.int64]) -> Ragged:
         """The ragged words of some documents, in any order."""
