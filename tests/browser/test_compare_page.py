@@ -55,6 +55,21 @@ def test_two_texts(any_page, searching):
     quiet(any_page, searching)
 
 
+def test_the_texts_are_still_there(any_page, searching):
+    page = any_page.page
+    compare(page, searching, FIRST, SECOND)
+    page.get_by_role("link", name="Change the documents").click()
+    field = page.get_by_label("Text or HTML of the first document")
+    field.wait_for(state="visible")
+    assert field.input_value() == FIRST
+    page.go_back()
+    page.go_back()
+    assert page.locator("h1").inner_text() == "Compare two documents"
+    assert page.get_by_label("Text or HTML of the first document").input_value() == FIRST
+    assert page.get_by_label("Text or HTML of the second document").input_value() == SECOND
+    quiet(any_page, searching)
+
+
 def test_a_passage_leads_to_its_twin(any_page, searching):
     page = any_page.page
     filling = "\n\n".join(words(50 + at, 400) for at in range(5))
@@ -181,6 +196,10 @@ def test_what_does_not_fit_into_a_form_is_said(desktop, searching, tmp_path):
         page.locator(f"input[type=file][data-for={name}]").set_input_files(tmp_path / "long.txt")
         page.locator(f"[data-said={name}]", has_text="long.txt").wait_for()
     page.get_by_role("button", name="Compare").click()
+    page.locator("[data-said=first]", has_text="Too long to be sent with the other one").wait_for()
+    assert "and 16,777,216 are allowed" in page.inner_text("[data-said=first]")
+    page.locator("#compare").evaluate("form => (form.dataset.body = '1e9')")  # as without script: the service says it
+    page.get_by_role("button", name="Compare").click()
     page.get_by_role("heading", name="It is too large").wait_for()
     assert "16,777,216 are allowed" in page.inner_text("main")
 
@@ -218,13 +237,13 @@ def test_html_is_recognised_or_told(desktop, searching):
     whole = f"<!doctype html><meta charset=windows-1252><title>t</title><p>{ONE} Grüße</p>"
     compare(page, searching, whole, f"{ONE} Grüße")
     assert page.inner_text("h1") == "The same words in the same order", "what is pasted is UTF-8, whatever it says"
-    page.get_by_text("Change the documents").click()
+    page.get_by_role("link", name="Change the documents").click()
     assert page.input_value("#first") == whole
     page.select_option("[name=first_kind]", "text")
     page.get_by_role("button", name="Compare").click()
     page.wait_for_selector(".panes >> text=doctype")
     assert page.inner_text("h1") != "The same words in the same order"
-    page.get_by_text("Change the documents").click()
+    page.get_by_role("link", name="Change the documents").click()
     assert page.input_value("[name=first_kind]") == "text"
 
 
@@ -235,7 +254,7 @@ def test_hostile_documents(any_page, searching):
     assert "<script>alert('text')</script>" in page.inner_text(".pane >> nth=0")
     assert "⟨U+202E⟩gnp.exe" in page.inner_text(".pane >> nth=0")
     assert page.locator(".panes :is(img, script, b, i)").count() == 0
-    page.get_by_text("Change the documents").click()
+    page.get_by_role("link", name="Change the documents").click()
     assert page.input_value("#first").startswith("hostile </script><script>alert('text')</script>")
     any_page.screenshot(f"compared-hostile-{page.viewport_size['width']}")
     assert any_page.overflow == 0

@@ -107,6 +107,7 @@ def test_titles(made, tmp_path):
         "plain": b"<title>One &amp; <b>two</title>",
         "upper": b"<HEAD><TITLE lang='en'\n>Upper</TITLE></HEAD>",
         "none": b"<p>",
+        "script": b"<title><script>alert(1)</script> raw</title>",
         "hidden": b"<!-- <title>no</title> --><script>'<title>no</title>'</script><title>yes</title>",
         "latin": b"<meta charset=iso-8859-1><title>Caf\xe9</title>",
         "open": b"<title>never closed",
@@ -115,9 +116,11 @@ def test_titles(made, tmp_path):
         (folder / f"{name}.html").write_bytes(head + b"<body>Some words of the body for everyone.</body>")
     with Collection.open(folder, folder=tmp_path / "built") as pages:
         named = {
-            name: pages.get(f"{name}.html").title for name in ("plain", "upper", "none", "hidden", "latin", "open")
+            name: pages.get(f"{name}.html").title
+            for name in ("plain", "upper", "none", "hidden", "latin", "open", "script")
         }
-        assert pages.documents == 7
+        assert pages.documents == 8
+    assert named["script"] == "<script>alert(1)</script> raw"
     assert named["plain"] == "One & <b>two"
     assert named["upper"] == "Upper"
     assert named["none"].startswith("Some words")

@@ -270,3 +270,18 @@ def test_the_sample_command(tmp_path):
 def test_numbers_survive_as_ids(tmp_path):
     table = pa.table({"id": np.arange(3), "text": ["a b c d e", "A B C D E", "x"]})
     assert neardup.dedup(table).removed["kept_id"].to_pylist() == ["0"]
+
+
+def test_ids_are_shown_and_never_obeyed(tmp_path):
+    """Control characters and what turns the direction of text would reach the terminal with the ids."""
+    text = "one two three four five six seven eight nine ten"
+    ids = [f"\x1b[31mred{n}\x07\u202e\n" for n in range(3)]
+    (tmp_path / "pages.jsonl").write_text("".join(json.dumps({"id": name, "text": text}) + "\n" for name in ids))
+    done = run("dedup", tmp_path / "pages.jsonl", "-o", tmp_path / "out")
+    told = [run("explain", tmp_path / "out", name) for name in ids]
+    for said in (done.stderr, done.stdout, *(answer.stdout for answer in told)):
+        assert not {"\x1b", "\x07", "\u202e"} & set(said)
+    assert told[0].stdout == "\\x1b[31mred0\\x07\\u202e: kept, stands for 2: " + (
+        "\\x1b[31mred1\\x07\\u202e, \\x1b[31mred2\\x07\\u202e\n"
+    )
+    assert "neardup explain" not in done.stderr + done.stdout

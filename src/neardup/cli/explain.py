@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from neardup.comparing.documents import inert
 from neardup.errors import InputError
 
 
@@ -33,12 +34,13 @@ def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
             click.echo(json.dumps(facts, ensure_ascii=False))
         elif row:
             rest = f"a group of {len(group)}" if member else "a document of the index"
-            click.echo(f"{name}: removed, {_why(row[0])}; {rest}.")
+            click.echo(f"{inert(name)}: removed, {_why(row[0])}; {rest}.")
         elif member:
-            click.echo(f"{name}: kept, stands for {len(group) - 1}: {', '.join(g for g in group if g != name)}")
+            others = ", ".join(inert(g) for g in group if g != name)
+            click.echo(f"{inert(name)}: kept, stands for {len(group) - 1}: {others}")
         else:
             sure = "" if present is not None else ", if it is in the collection at all"
-            click.echo(f"{name}: kept, and in no group{sure}.")
+            click.echo(f"{inert(name)}: kept, and in no group{sure}.")
 
 
 def _present(out: Path, ids: tuple[str, ...]) -> set[str] | None:
@@ -57,7 +59,7 @@ def _present(out: Path, ids: tuple[str, ...]) -> set[str] | None:
 
 def _why(removed: dict[str, Any]) -> str:
     """The relation and the numbers that are known."""
-    why = f"{removed['relation']} to {removed['kept_id']}: "
+    why = f"{removed['relation']} to {inert(removed['kept_id'])}: "
     if removed["resemblance"] is None:
         return why + f"{removed['measured']} {removed['score']:g}"
     why += f"resemblance {removed['resemblance']:.4f} ({removed['measured']})"

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -181,9 +182,9 @@ def summary(
         console.print(f"[bold]{out}/report.html[/bold]  to look at: what went, how sure it is, group by group")
     if counts["removed"] and "://" not in str(out):
         first = result.a_removed_one
-        console.print(
-            f"[dim]Why one of them: neardup explain {shlex.quote(str(out))} {shlex.quote(first)}[/dim]", soft_wrap=True
-        )
+        if first.isprintable():  # others could not be typed, and a terminal would obey them
+            asked = escape(f"neardup explain {shlex.quote(str(out))} {shlex.quote(first)}")
+            console.print(f"[dim]Why one of them: {asked}[/dim]", soft_wrap=True)
 
 
 def judged(recipe: Recipe) -> str:

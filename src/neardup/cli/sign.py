@@ -39,9 +39,9 @@ def command(files: tuple[str, ...], field: str, overwrite: bool, quiet: bool, **
     """Give every document a signature by which search results are grouped.
 
     FILES: JSONL, also compressed; standard input if there are none. Every line comes out as it is, with one field
-    more: 256 bytes as base64, 344 characters, whatever the document's length. A signature that is there is made again.
-    Keep it in the search engine, stored and not indexed, and ask for it with the results; `neardup group` then needs no
-    text.
+    more: 256 bytes as base64, 344 characters, whatever the document's length. A signature that is there is made again,
+    and its line written anew. Keep it in the search engine, stored and not indexed, and ask for it with the results;
+    `neardup group` then needs no text.
 
     \b
     neardup sign pages.jsonl.gz | load-into-engine

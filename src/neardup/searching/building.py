@@ -110,7 +110,8 @@ class _Progress:
 
     def done(self, documents: int) -> None:
         """The last sentence."""
-        self._say(f"{documents:,} documents can be searched, after {time.monotonic() - self._began:,.1f} seconds.")
+        some = "1 document" if documents == 1 else f"{documents:,} documents"
+        self._say(f"{some} can be searched, after {time.monotonic() - self._began:,.1f} seconds.")
 
 
 def _told(problems: Problems) -> str:

@@ -24,8 +24,12 @@ TITLE_NAMES = ("title", "headline", "page_title", "heading", "subject")
 
 _HEAD = 32 << 10
 """Bytes of a page in which its title is looked for."""
-_NO_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)", re.IGNORECASE | re.DOTALL)
-_TITLE = re.compile(r"<title(?=[\s/>])[^>]{0,500}>([^<]*(?:<(?!/title\b)[^<]*)*)", re.IGNORECASE)
+_TITLE = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1|\Z)"
+    r"|<title(?=[\s/>])[^>]{0,500}>(?P<title>[^<]*(?:<(?!/title\b)[^<]*)*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Comments, scripts, styles, and titles: what comes first has the rest within it."""
 _LONG_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
 _WORD = re.compile(r"[^\W_]")
 _GAPS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]+")
@@ -46,8 +50,9 @@ def page_title(page: bytes, charset: str | None) -> str:
     head = page[:_HEAD]
     if b"<title" not in head.lower() and b"\0" not in head[:64]:  # UTF-16 has zeros between its letters
         return ""
-    found = _TITLE.search(_NO_MARKUP.sub(" ", decoded(head, charset=charset)))
-    return one_line(html.unescape(_LONG_REFERENCE.sub("\ufffd", found.group(1)))) if found else ""
+    met = (found["title"] for found in _TITLE.finditer(decoded(head, charset=charset)))
+    title = next((title for title in met if title is not None), "")
+    return one_line(html.unescape(_LONG_REFERENCE.sub("\ufffd", title)))
 
 
 def one_line(text: str) -> str:

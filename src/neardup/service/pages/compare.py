@@ -158,6 +158,7 @@ def _form(site: Site, written: list[Written], *, trouble: str = "", status: int 
         scripts=["compare.js"],
         written=written,
         longest=_longest(site),
+        body=site.limits.body,
         trouble=trouble,
     )
 
@@ -197,6 +198,7 @@ def _answer(
         most_differences=MOST_DIFFERENCES,
         written=again or [],
         longest=_longest(site),
+        body=site.limits.body,
         trouble="",
     )
 

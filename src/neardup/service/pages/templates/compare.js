@@ -4,6 +4,7 @@
   const form = document.getElementById("compare");
   const LONGEST = Number(form?.dataset.longest); // bytes that the service takes
   const ROOM = 200_000; // characters of a field: browsers take seconds to lay out more, and show what nobody edits
+  const ROOM_OF_NAMES = 200; // bytes of all other fields of the form
   const PAGES = /\.x?html?$/i;
   const held = new Map(); // long documents, by the name of their field; they go into the form when it is sent
 
@@ -37,6 +38,18 @@
     field.hidden = field.disabled = long;
     document.querySelector(`[data-held="${name}"]`).hidden = !long;
   };
+
+  // Both documents go in one body, in which signs that are no letters or digits take the room of three.
+  form?.addEventListener("submit", (event) => {
+    const both = [...form.querySelectorAll("textarea")].map((field) => held.get(field.name) ?? field.value);
+    const sizes = both.map((text) => new URLSearchParams({ text }).toString().length);
+    const most = Number(form.dataset.body);
+    if (sizes[0] + sizes[1] + ROOM_OF_NAMES <= most) return;
+    event.preventDefault();
+    const larger = sizes[0] >= sizes[1] ? "first" : "second";
+    said(larger, `Too long to be sent with the other one: ${count(sizes[0] + sizes[1])} bytes as a form, and ${count(most)} are allowed (--max-body).`);
+    document.querySelector(`[data-said="${larger}"]`).scrollIntoView({ block: "nearest" });
+  });
 
   form?.addEventListener("formdata", ({ formData }) => {
     for (const [name, text] of held) formData.set(name, text);
@@ -72,8 +85,15 @@
       if (!event.dataTransfer.files.length) return;
       event.preventDefault();
       read(name, event.dataTransfer.files[0]);
+      const other = document.querySelector(`input[type=file]:not([data-for="${name}"])`);
+      if (event.dataTransfer.files.length > 1) read(other.dataset.for, event.dataTransfer.files[1]);
     });
   }
+
+  // What was typed is at the end of the page, folded.
+  document.getElementById("change")?.addEventListener("click", () => {
+    document.getElementById("again").open = true;
+  });
 
   // A way back to the page that led here.
   const back = document.getElementById("back");
