@@ -47,16 +47,24 @@ def main() -> None:
         sys.exit(__doc__)
     target = Path(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="neardup-manuals-") as work:
-        _write(target / "debian-installation-guide", _guide(Path(work)))
-        for package in ("openjdk-17-doc", "rust-doc"):
-            _write(target / package, _reference(Path(work), package))
+        try:
+            _write(target / "debian-installation-guide", _guide(Path(work)))
+            for package in ("openjdk-17-doc", "rust-doc"):
+                _write(target / package, _reference(Path(work), package))
+        except NoPackageError as error:
+            sys.exit(str(error))
 
 
-def _unpacked(work: Path, package: str) -> Path:
+class NoPackageError(RuntimeError):
+    """A package cannot be had; the message is what was tried, and what was answered."""
+
+
+def unpacked(work: Path, package: str) -> Path:
+    """The files of a Debian package, fetched into `work`."""
     for command in (["apt-get", "download", "-q", package], ["sh", "-c", f"dpkg-deb -x {package}_*.deb {package}"]):
         done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
         if done.returncode:
-            sys.exit(f"{' '.join(command)}: {done.stderr.strip() or 'failed'}")
+            raise NoPackageError(f"{' '.join(command)}: {done.stderr.strip() or 'failed'}")
     return work / package
 
 
@@ -64,7 +72,7 @@ def _guide(work: Path) -> Iterator[tuple[str, str, str, str]]:
     """Id, page, HTML, the text that it is graded by."""
     for architecture in ARCHITECTURES:
         name = f"installation-guide-{architecture}"
-        root = _unpacked(work, name) / "usr/share/doc" / name
+        root = unpacked(work, name) / "usr/share/doc" / name
         for path in sorted(
             p for language in LANGUAGES for p in (root / language).rglob("*.html") if not p.is_symlink()
         ):
@@ -74,7 +82,7 @@ def _guide(work: Path) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _reference(work: Path, package: str) -> Iterator[tuple[str, str, str, str]]:
-    root = _unpacked(work, package)
+    root = unpacked(work, package)
     files = sorted(p for p in root.rglob("*.html") if p.is_file() and p.stat().st_size < 400_000)
     random.Random(5).shuffle(files)
     found = 0

@@ -46,10 +46,19 @@ class Parameters:
     script: Script = "latin"
     format: Format = "parquet"
     seed: int = 1
+    mean_bytes: int = MEAN_BYTES
 
     @property
     def name(self) -> str:
-        return f"{self.script}-{self.documents}-s{self.seed}-v{VERSION}"
+        long = "" if self.mean_bytes == MEAN_BYTES else f"-b{self.mean_bytes}"
+        return f"{self.script}-{self.documents}{long}-s{self.seed}-v{VERSION}"
+
+    def planned(self) -> tuple[Plan, Vocabulary]:
+        """Which documents there are, and the words that they are made of."""
+        words = vocabulary.vocabulary(self.script, seed=self.seed)
+        # 7 % of separators are longer than one space; boilerplate adds 0.1 × 80 words to the mean.
+        mean_words = self.mean_bytes / (words.mean_bytes * 1.02) - 8
+        return planting.plan(self.documents, mean_words=mean_words, seed=self.seed), words
 
 
 @dataclass(frozen=True)
@@ -74,10 +83,7 @@ def build(parameters: Parameters, work: Path) -> Corpus:
         return Corpus(path, json.loads(facts_path.read_text()))
     print(f"writing {path.name} …", file=sys.stderr)
     began = time.perf_counter()
-    words = vocabulary.vocabulary(parameters.script, seed=parameters.seed)
-    # 7 % of separators are longer than one space; boilerplate adds 0.1 × 80 words to the mean.
-    mean_words = MEAN_BYTES / (words.mean_bytes * 1.02) - 8
-    planned = planting.plan(parameters.documents, mean_words=mean_words, seed=parameters.seed)
+    planned, words = parameters.planned()
     partial = path.with_name(path.name + ".partial")
     write = _write_parquet if parameters.format == "parquet" else _write_jsonl
     text_bytes = write(partial, batches(planned, words))
@@ -97,11 +103,14 @@ def build(parameters: Parameters, work: Path) -> Corpus:
     return Corpus(path, facts)
 
 
-def batches(planned: Plan, words: Vocabulary, *, size: int = BATCH) -> Iterator[pa.RecordBatch]:
-    """The documents in file order, `size` at a time."""
+def batches(
+    planned: Plan, words: Vocabulary, *, size: int = BATCH, begin: int = 0, end: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The documents from `begin` to before `end` in file order, `size` at a time."""
     hosts = pa.array(words.words[1_000:6_000])
-    for low in range(0, len(planned), size):
-        high = min(low + size, len(planned))
+    end = len(planned) if end is None else min(end, len(planned))
+    for low in range(begin, end, size):
+        high = min(low + size, end)
         own = planned.own[low:high]
         ids = pa.array([f"d{number:08d}" for number in range(low, high)])
         host = hosts.take(pa.array((mix(own + np.uint64(8)) % np.uint64(len(hosts))).astype(np.int64)))

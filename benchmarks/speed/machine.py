@@ -32,10 +32,14 @@ def describe() -> dict[str, Any]:
 def commit(project: Path) -> str | None:
     """The commit checked out, read from .git (uncommitted changes do not show); None if there is none."""
     git = project / ".git"
+    pointer = (_text(git) or "") if git.is_file() else ""
+    if pointer.startswith("gitdir: "):  # a worktree: its HEAD is there, and what it names is in the common folder
+        git = project / pointer.removeprefix("gitdir: ")
     head = _text(git / "HEAD")
     if head is None or not head.startswith("ref: "):
         return head
     reference = head.removeprefix("ref: ")
+    git = git / (_text(git / "commondir") or "")
     loose = _text(git / reference)
     if loose is not None:
         return loose

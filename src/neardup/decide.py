@@ -107,7 +107,7 @@ def decide(gathered: Gathered, known: pa.Table | None = None) -> Decision:
             running.enter_context(engine.steps.step(step, volume))
 
         decision = _decide(gathered, begin)
-    engine.work.shingles.unlink(missing_ok=True)
+    engine.work.pairs_are_measured()
     return decision if known is None else replace(decision, known=known)
 
 

@@ -117,7 +117,7 @@ class Pairs:
                     self.found += len(found)
                     evidence = verifier.evidence(found[~copies].astype(np.int64))
                     yield buckets.members[found], copies, evidence
-        gathered.engine.work.shingles.unlink(missing_ok=True)
+        gathered.engine.work.pairs_are_measured()
 
     def _batch(self, documents: NDArray[np.int64], copies: NDArray[np.bool_], evidence: Evidence) -> pa.RecordBatch:
         """The earlier document first. Copies have the same tokens; `evidence` is about the others."""

@@ -205,3 +205,39 @@ def test_in_a_crowd_the_nearest_are_found(method, measured):
     nothing = np.empty((0, 2), np.int32), np.empty(0)
     formed = form(bucketed(keys), signatures(samples), least, ClusterSettings(method), measure, nothing)
     assert formed.centre.tolist() == [*range(n - 1), 0]
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5, 1000]), st.sampled_from([0.1, 1, 8]), st.booleans())
+def test_what_rounds_remember_changes_nothing(seed, crowd, remembered, hurried):
+    """Neither the answer nor the pairs that are asked for, nor the documents that were cut short; whatever fits."""
+    rng = np.random.default_rng(seed)
+    n = 40
+    keys = rng.integers(0, 6, (3, n)).astype(np.uint64)
+    samples = rng.integers(0, 2, (n, 4)).astype(np.uint8)
+    similarity = rng.choice([0.5, 0.79, 0.8, 0.9], (n, n), p=[0.6, 0.2, 0.1, 0.1])
+    buckets = bucketed(keys)
+    nothing = np.empty((0, 2), np.int32), np.empty(0)
+
+    def formed(room):
+        asked = []
+
+        def measure(pairs):
+            asked.append(pairs.tolist())
+            return similarity[buckets.members[pairs[:, 0]], buckets.members[pairs[:, 1]]]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("neardup.clusters.form._REMEMBERED", room)
+            if hurried:
+                patch.setattr("neardup.clusters.form._FEW", 1)
+            made = form(
+                buckets,
+                signatures(samples[buckets.members]),
+                rule(1, 4),
+                ClusterSettings("star", crowd=crowd),
+                measure,
+                nothing,
+            )
+        return made.centre.tolist(), made.crowded, made.rounds, asked
+
+    assert formed(remembered) == formed(0)

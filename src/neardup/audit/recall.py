@@ -157,7 +157,7 @@ def measure_recall(
         judge = Judge(gathered, documents)
         values, true = judge.judge(pairs, near.score)
         precision = measured_precision(result, judge, again, confidence=confidence)
-    gathered.engine.work.shingles.unlink(missing_ok=True)
+    gathered.engine.work.pairs_are_measured()
     return _sum_up(
         result,
         judge.truth,

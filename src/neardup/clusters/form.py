@@ -6,6 +6,7 @@ lexicographically first maximal independent set of the candidate graph. componen
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from neardup.verify.signatures import Rule, Signatures
 
 _FEW = 10_000
 """Pairs that the first round asks for, or one per document: early presumptions are often wrong, and cost little so."""
+
+_REMEMBERED = 8
+"""Candidates per document that a round leaves to the next, on average at the most: 12 bytes each."""
 
 Measure = Callable[[NDArray[np.int32]], NDArray[np.float64]]
 """Pairs of rows (later, earlier) → what was measured of them."""
@@ -55,15 +59,16 @@ def form(
     star = clusters.method == "star"
     if not star and rule.presumed < rule.threshold <= 1.0:  # a wrong presumption connects what does not belong together
         rule = replace(rule, presumed=rule.threshold)
-    one_round: Callable[..., tuple[NDArray[np.int32], int]] = kernel.star_round if star else kernel.component_round
-    standing = (fixed, joining) if star else ()
+    one_round: Callable[..., Any] = kernel.star_round if star else kernel.component_round
+    memory = kernel.nothing_remembered()
+    room = int(_REMEMBERED * n) if rule.measured else 0
     rounds = 0
     at_once = max(n, _FEW)
     while True:
         rounds += 1
         doubt = np.zeros(n, np.bool_)
         doubt[pairs[values < rule.threshold, 0]] = True
-        asked, crowded = one_round(
+        asked, crowded, *left = one_round(
             buckets.entries,
             buckets.begins,
             buckets.count,
@@ -78,9 +83,10 @@ def form(
             kernel.pair_table(pairs),
             pairs,
             values,
-            *standing,
+            *((fixed, joining, memory, room) if star else ()),
             centre,
         )
+        memory = left[0] if star else memory
         if not len(asked):
             return Formed(centre, int(crowded), rounds, len(pairs))
         at_once = min(at_once + max(n, _FEW), kernel.AT_ONCE)

@@ -72,12 +72,20 @@ def keep_remarks(policy: str, columns: dict[str, pa.ChunkedArray]) -> list[str]:
             continue
         if rule.kind == "prefer":
             if not pc.any(pc.is_in(values.cast(pa.string()), pa.array(rule.values, pa.string()))).as_py():
-                remarks.append(
-                    f"--keep: no document of a group has one of {', '.join(rule.values)} in {rule.column!r}."
-                )
+                remarks.append(none_preferred(rule))
         elif pa.types.is_string(values.type):
-            remarks.append(f"--keep: {rule.column!r} holds text and is compared as text: '10' comes before '9'.")
+            remarks.append(compared_as_text(rule))
     return remarks
+
+
+def none_preferred(rule: Rule) -> str:
+    """What is said where a rule chooses nobody."""
+    return f"--keep: no document of a group has one of {', '.join(rule.values)} in {rule.column!r}."
+
+
+def compared_as_text(rule: Rule) -> str:
+    """What is said where an order is not that of numbers."""
+    return f"--keep: {rule.column!r} holds text and is compared as text: '10' comes before '9'."
 
 
 def keep_order(

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from neardup.atomic import appearing, write_error
 from neardup.clusters.keep import keep_columns
+from neardup.engines.reread import keeping, kept
 from neardup.engines.sketching import sketched
 from neardup.engines.steps import Steps
 from neardup.engines.work import Work
@@ -32,7 +33,7 @@ from neardup.sketches import artefact
 from neardup.sketches.base import Sketcher
 from neardup.sources import format_of, stamp_of
 from neardup.sources.base import Documents, InputFile, Problem, Problems, Split
-from neardup.text.batches import TextBatch, looks_like_pages, readable
+from neardup.text.batches import TextBatch, looks_like_pages, readable, text_batch
 from neardup.text.workers import PageExtractor
 from neardup.verify.measure import Shelf
 
@@ -63,13 +64,19 @@ class LocalEngine:
         self.recipe, self.splits, self.work, self.steps = recipe, splits, work, steps
         self.threads, self.memory = threads, memory
         self.sketcher = recipe.sketcher
-        pages = sum(s.size for s in splits if s.file.fields.html or s.file.format in ("html", "warc"))
+        pages = sum(s.size for s in splits if _of_pages(s))
         workers = threads if threads > 1 and pages > _WORTH_WORKERS else 0
         self.extract = PageExtractor(recipe.text, workers=workers)
         self.pages_as_text = ""
         """An input whose texts look like HTML, and are not read as such."""
         self._stop = Event()
         self._slots = Semaphore(4 * threads)  # batches that are in memory at once
+
+    @property
+    def keeps_texts(self) -> bool:
+        """Whether the text of pages is kept until pairs are measured: where it is read again, and is all that is."""
+        again = self.recipe.verify.method == "exact" or self.sketcher.on_the_fly is not None
+        return again and not self.recipe.text.links
 
     def sketch(self, rules: Problems) -> tuple[artefact.Collection, list[Problem]]:
         """Sketch every split that has no sketches yet."""
@@ -104,7 +111,8 @@ class LocalEngine:
         fields = split.file.fields
         problems = Problems(rules.on_error, rules.max_document_bytes)
 
-        def sketch(documents: Documents) -> pa.RecordBatch:
+        def sketch(documents: Documents) -> tuple[pa.RecordBatch, TextBatch]:
+            texts: list[TextBatch] = []
             if not fields.html and documents.html is None and looks_like_pages(documents.text):
                 self.pages_as_text = split.file.name
             made, sizes = sketched(
@@ -115,8 +123,18 @@ class LocalEngine:
                 self.extract,
                 rules.max_document_bytes,
                 lambda i, *what: problems.report(*_place(split, documents, i), *what),
+                texts.append,
             )
-            return artefact.batch(layout, split.file.name, documents, fields.url, made, sizes)
+            return artefact.batch(layout, split.file.name, documents, fields.url, made, sizes), texts[0]
+
+        def kept_first(batches: Iterator[tuple[pa.RecordBatch, TextBatch]]) -> Iterator[pa.RecordBatch]:
+            if not (self.keeps_texts and _of_pages(split)):
+                yield from (rows for rows, _ in batches)
+                return
+            with keeping(self.work.texts(number)) as texts:
+                for rows, text in batches:
+                    texts.add(text)
+                    yield rows
 
         def watched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             advanced = 0
@@ -130,7 +148,7 @@ class LocalEngine:
 
         path = self.work.sketches(number)
         batches = self._ordered(format_of(split.file).read(split, problems), sketch)
-        artefact.write(path, layout, self._then_note(watched(batches), problems, path))
+        artefact.write(path, layout, self._then_note(watched(kept_first(batches)), problems, path))
 
     def _then_note(self, batches: Iterator[T], problems: Problems, path: Path) -> Iterator[T]:
         """Pass the batches on; the problems met on the way are on disk before the sketches appear."""
@@ -176,7 +194,7 @@ class LocalEngine:
 
         end = at + int(shelf.sizes[rows].sum())
         done = 0
-        for made, sizes, text in self._again(split, rows - base, rules, sets):
+        for made, sizes, text in self._again(number, rows - base, rules, sets):
             part = rows[done : done + len(sizes)]
             if (sizes > shelf.sizes[part]).any():
                 raise changed(split.file)
@@ -200,7 +218,7 @@ class LocalEngine:
         def one(i: int) -> None:
             split, at = self.splits[i], int(edges[i])
             for words in self._again(
-                split, wanted[at : edges[i + 1]] - starts[i], rules, lambda t: sketcher.sketch(t).words
+                i, wanted[at : edges[i + 1]] - starts[i], rules, lambda t: sketcher.sketch(t).words
             ):
                 out[at : at + len(words)] = words
                 at += len(words)
@@ -225,7 +243,7 @@ class LocalEngine:
 
         def one(i: int) -> None:
             split, at = self.splits[i], int(edges[i])
-            for text in self._again(split, wanted[at : edges[i + 1]] - starts[i], rules, lambda text: text):
+            for text in self._again(i, wanted[at : edges[i + 1]] - starts[i], rules, lambda text: text):
                 work(wanted[at : at + len(text.sizes)], text)
                 at += len(text.sizes)
             if at != edges[i + 1]:
@@ -244,7 +262,7 @@ class LocalEngine:
 
         def one(i: int) -> None:
             split, rows = self.splits[i], wanted[edges[i] : edges[i + 1]]
-            texts = [text for batch in self._again(split, rows - starts[i], rules, _decoded, extract) for text in batch]
+            texts = [text for batch in self._again(i, rows - starts[i], rules, _decoded, extract) for text in batch]
             if len(texts) != len(rows):
                 raise changed(split.file)
             found.update(zip(rows.tolist(), texts, strict=True))
@@ -256,13 +274,16 @@ class LocalEngine:
 
     def _again(
         self,
-        split: Split,
+        number: int,
         rows: NDArray[np.int64],
         rules: Problems,
         work: Callable[[TextBatch], R],
         extract: PageExtractor | None = None,
     ) -> Iterator[R]:
         """Read some documents of a split once more and work on their text; `rows` ascend."""
+        split = self.splits[number]
+        if extract is None and self.work.texts(number).exists():
+            return self._ordered(kept(self.work.texts(number), rows), lambda texts: work(text_batch(texts)))
 
         def chosen() -> Iterator[tuple[Documents, NDArray[np.int64]]]:
             seen = 0
@@ -342,6 +363,11 @@ class LocalEngine:
 def changed(file: InputFile) -> InputError:
     """What to say of an input that is not what it was."""
     return InputError(f"{file.name} changed while it was being read. Run the command again when nobody writes to it.")
+
+
+def _of_pages(split: Split) -> bool:
+    """Whether a reader of its documents has to take the text out of pages."""
+    return split.file.fields.html or split.file.format in ("html", "warc")
 
 
 def _place(split: Split, documents: Documents, row: int) -> tuple[str, int | None]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from neardup.kernels import text as kernel
 from neardup.sketches.base import Sketcher, Sketches
 from neardup.sources.base import Documents
-from neardup.text.batches import readable, text_batch, without
+from neardup.text.batches import TextBatch, readable, text_batch, without
 from neardup.text.workers import PageExtractor
 
 Report = Callable[[int, str, str, str], None]
@@ -25,8 +25,12 @@ def sketched(
     extract: PageExtractor,
     largest: int,
     report: Report,
+    seen: Callable[[TextBatch], None] | None = None,
 ) -> tuple[Sketches, NDArray[np.int64]]:
-    """The sketches, and how many bytes of text each document has. `largest`: bytes from which on it is too long."""
+    """The sketches, and how many bytes of text each document has. `largest`: bytes from which on it is too long.
+
+    seen: is told the text that was sketched.
+    """
     sizes = text_batch(documents.text).sizes
     long = sizes > largest
     for i in np.flatnonzero(long).tolist():
@@ -36,6 +40,8 @@ def sketched(
     text, failed = readable(documents, html, extract, urls)
     for i in np.flatnonzero(failed).tolist():
         report(i, "not HTML", "the parser gives up this page, or dies of it", "")
+    if seen is not None:
+        seen(text)
     made = sketcher.sketch(text)
     made.status[long | failed] = kernel.SKIPPED
     for i in np.flatnonzero(made.status == kernel.INVALID).tolist():

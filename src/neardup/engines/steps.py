@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any, Protocol
 
+from neardup.text.workers import cpu_seconds
+
 
 class Watcher(Protocol):
     """Someone who wants to see progress."""
@@ -49,6 +51,7 @@ class Step:
     name: str
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    """Of the processes that take the text out of pages too."""
     documents: int = 0
     text_bytes: int = 0
     peak_memory_bytes: int = 0
@@ -73,14 +76,14 @@ class Steps:
     def step(self, name: str, total: int = 0) -> Iterator[None]:
         """Time a step."""
         current = self._current = Step(name)
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall, cpu = time.perf_counter(), cpu_seconds()
         self.watcher.begin(name, total)
         try:
             yield
         finally:
             self.watcher.end()
             current.seconds = time.perf_counter() - wall
-            current.cpu_seconds = time.process_time() - cpu
+            current.cpu_seconds = cpu_seconds() - cpu
             current.peak_memory_bytes = peak_memory()
             self.done.append(current)
             self._current = None

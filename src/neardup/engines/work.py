@@ -4,6 +4,7 @@ plan.json            whose work this is: the recipe, the inputs, the splits
 inputs.json          the inputs and splits in full, so that a finished run can be opened again
 stdin-….jsonl          what came on standard input
 sketches/00000.arrow the sketches of split 0, …
+texts/00000.arrow    the text of its pages, where it will be read a second time; not needed afterwards
 measured.arrow       the pairs measured so far
 decision.arrow       what was decided about every document
 shingles.u64         the shingle sets of documents that are being measured; not needed afterwards
@@ -91,6 +92,15 @@ class Work:
     def sketches(self, split: int) -> Path:
         """Of a split."""
         return self.folder / "sketches" / f"{split:05d}.arrow"
+
+    def texts(self, split: int) -> Path:
+        """Of a split of pages, until pairs are measured."""
+        return self.folder / "texts" / f"{split:05d}.arrow"
+
+    def pairs_are_measured(self) -> None:
+        """Delete what only served that."""
+        self.shingles.unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "texts", ignore_errors=True)
 
     @property
     def measured(self) -> Path:

@@ -52,6 +52,8 @@ _S32 = np.uint64(32)
 _S29 = np.uint64(29)
 _FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
+_FORGOTTEN, _KNOWN, _CROWDED = np.uint8(0), np.uint8(1), np.uint8(2)
+"""What a round remembers of a document for the next one: nothing, its best candidates, that it was cut short too."""
 
 
 @njit(nogil=True, cache=True)
@@ -341,6 +343,12 @@ def _remember_best(j: int, agreed: float, n: int, chosen: Any, agreements: Any) 
     return min(n + 1, room)
 
 
+def nothing_remembered() -> tuple[int, Any, Any, Any, Any, Any]:
+    """What the first round of `star_round` takes over."""
+    kept, memory = np.zeros(0, np.bool_), np.zeros(0, np.uint8)
+    return 0, kept, memory, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float64)
+
+
 @njit(nogil=True, cache=True)
 def star_round(
     entries: Any,
@@ -359,8 +367,10 @@ def star_round(
     values: Any,
     fixed: int,
     joining: bool,
+    remembered: Any,
+    room: int,
     centre: Any,
-) -> tuple[Any, int]:
+) -> tuple[Any, int, Any]:
     """Documents in order of priority: one that is similar to a kept one is removed, any other is kept.
 
     The first `fixed` documents are kept whatever they are similar to: an index has them already. Without `joining` the
@@ -377,6 +387,13 @@ def star_round(
     Where none does, or the scores of i were wrong before (doubt[i]), i is presumed kept, and all are asked for. Where i
     is similar to a document, those with a higher score are asked for. A round ends early when it has asked for
     `at_once` pairs.
+
+    Most documents meet the same kept ones in every round, and scoring those is nearly all of the work. `remembered` is
+    what the round before returned: how far it came, who was kept, and for every document its best candidates. They
+    are taken over where the latest `crowd` in all its buckets are those of before: `since` counts, bucket by bucket,
+    the kept documents that have come after the last one whose fate is another now. One more than `crowd` of them
+    tell that there are more, in both rounds. Of `room` candidates in all, those of the first documents are
+    remembered.
     """
     kind, samples, words, offsets, parameters = signatures
     n = begins.shape[0] - 1
@@ -392,7 +409,16 @@ def star_round(
     unknown = np.empty(MEASURED, np.int32)
     near = np.empty(MEASURED, np.bool_)
     crowded = 0
+    reached, kept_before, memory_before, begins_before, chosen_before, agreements_before = remembered
+    kept = np.zeros(n, np.bool_)
+    memory = np.zeros(n, np.uint8)
+    begins_now = np.zeros(n + 1, np.int64)
+    chosen_now = np.empty(room, np.int32)
+    agreements_now = np.empty(room, np.float64)
+    since = np.full(n_buckets, crowd + 1, np.int32)
+    came = n
     for i in range(n):
+        begins_now[i + 1] = begins_now[i]
         centre[i] = i
         if i < fixed:
             settled[i] = True
@@ -404,8 +430,17 @@ def star_round(
         n_chosen = 0
         found = 0
         cut = False
+        same = i < reached and memory_before[i] != _FORGOTTEN
         for e in range(begins[i], begins[i + 1]):
             owner[e] = i
+            same = same and since[entries[e]] > crowd
+        if same:
+            for c in range(begins_before[i], begins_before[i + 1]):
+                chosen[n_chosen] = chosen_before[c]
+                agreements[n_chosen] = agreements_before[c]
+                n_chosen += 1
+            cut = memory_before[i] == _CROWDED
+        for e in range(begins[i], begins[i] if same else begins[i + 1]):
             at = head[entries[e]]
             met = 0
             while at >= 0 and met < crowd:
@@ -419,7 +454,14 @@ def star_round(
                         n_chosen = _remember_best(j, agreed, n_chosen, chosen, agreements)
                 at = below[at]
             cut |= at >= 0
-        crowded += cut or found > n_chosen
+        cut |= found > n_chosen
+        crowded += cut
+        if begins_now[i] + n_chosen <= room and room > 0:
+            memory[i] = _CROWDED if cut else _KNOWN
+            for c in range(n_chosen):
+                chosen_now[begins_now[i] + c] = chosen[c]
+                agreements_now[begins_now[i] + c] = agreements[c]
+            begins_now[i + 1] = begins_now[i] + n_chosen
         n_unknown = 0
         promising = 0
         for c in range(n_chosen):
@@ -444,13 +486,20 @@ def star_round(
                     n_asked += 1
                     few += 1
         if n_asked >= at_once:
+            came = i
             break
-        if joining and not removed:
+        kept[i] = joining and not removed
+        changed = i < reached and kept[i] != kept_before[i]
+        if kept[i]:
             settled[i] = n_unknown == 0
-            for e in range(begins[i], begins[i + 1]):
+        for e in range(begins[i], begins[i + 1]):
+            if kept[i]:
                 below[e] = head[entries[e]]
                 head[entries[e]] = e
-    return asked[:n_asked], crowded
+                since[entries[e]] = min(since[entries[e]] + 1, crowd + 1)
+            if changed:
+                since[entries[e]] = 0
+    return asked[:n_asked], crowded, (came, kept, memory, begins_now, chosen_now, agreements_now)
 
 
 @njit(nogil=True, cache=True)

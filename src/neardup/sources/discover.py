@@ -128,7 +128,9 @@ def _some(folders: set[str]) -> str:
 
 def _holds_results(folder: str) -> bool:
     """Whether a run wrote its results here, or began to: the files that each run leaves, or its plan."""
-    if all(os.path.isfile(os.path.join(folder, name)) for name in _RESULTS):
+    if all(os.path.exists(os.path.join(folder, name)) for name in _RESULTS):  # of Spark's making, folders among them
+        return True
+    if os.path.isdir(os.path.join(folder, "work", "plan")) and os.path.isdir(os.path.join(folder, "kept")):
         return True
     plan = os.path.join(folder, "work", "plan.json")
     if not os.path.isfile(plan):
@@ -250,7 +252,10 @@ def runs_among(paths: Iterable[str]) -> list[str]:
     for path in paths:
         folder, name = posixpath.split(path)
         names[folder].add(name)
-    return [folder for folder, inside in names.items() if inside >= _RESULTS]
+        above, inside = posixpath.split(folder)
+        if inside in _RESULTS:  # a folder of Spark's making
+            names[above].add(inside)
+    return [folder for folder, there in names.items() if there >= _RESULTS]
 
 
 def _without_query(place: str) -> str:
@@ -284,8 +289,13 @@ def _told(far: Any, path: str, listed: dict[str, Any]) -> dict[str, Any]:
 
 def _refuse_twice(found: Iterable[Found]) -> None:
     seen: set[str] = set()
+    real = cache(os.path.realpath)  # of folders, which have many files
     for file in found:
-        place = file.path if is_remote(file.path) else os.path.realpath(file.path)
+        place = file.path
+        if not is_remote(place):
+            folder, name = os.path.split(place)
+            place = os.path.join(real(folder), name)
+            place = os.path.realpath(place) if os.path.islink(place) else place
         if place in seen:
             raise UsageError(f"{file.path}: is given twice; every document in it would be found to be a duplicate")
         seen.add(place)

@@ -30,6 +30,10 @@ _MARKS = (
 )
 
 
+_PIECE = 1 << 18
+"""What is read of a file at first: for the longest that a document may be, room would be made and given back."""
+
+
 def without_mark(data: bytes) -> bytes:
     """Text as UTF-8 without a byte order mark, where a mark tells what it is; else as it is."""
     for mark, encoding in _MARKS:
@@ -77,7 +81,9 @@ class Folder(Format):
             name = printable(member)
             try:
                 with open_plain(location(split.file, member), compression_of(member)[0], name) as stream:
-                    data = stream.read(limit + 1)
+                    data = stream.read(min(_PIECE, limit + 1))
+                    if len(data) == _PIECE:
+                        data += stream.read(limit + 1 - _PIECE)
             except (InputError, OSError) as error:
                 problems.report(name, None, "unreadable", str(error).removeprefix(f"{name}: "))
                 continue
@@ -130,9 +136,10 @@ class Folder(Format):
         """Copies of the kept files, with their times of change, under the same paths in the folder `target`."""
         assert notes is None
         target.mkdir(parents=True, exist_ok=True)
-        for kept, (_, member, _) in zip(keep, self._members(split, problems), strict=True):
+        for kept, (_, member, data) in zip(keep, self._members(split, problems), strict=True):
             if kept:
-                _copy(location(split.file, member), target / member)
+                packed = compression_of(member)[0] is not None
+                _copy(location(split.file, member), target / member, None if packed else data)
 
 
 def _size(path: str) -> int:
@@ -142,11 +149,16 @@ def _size(path: str) -> int:
         return 0
 
 
-def _copy(source: str, target: Path) -> None:
+def _copy(source: str, target: Path, content: bytes | None) -> None:
+    """A copy of the file, read once more where its content, as it is stored, is not at hand."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with open_binary(source) as original, open(target, "wb") as copy:
-            shutil.copyfileobj(original, copy, 1 << 20)
+        with open(target, "wb") as copy:
+            if content is not None:
+                copy.write(content)
+            else:
+                with open_binary(source) as original:
+                    shutil.copyfileobj(original, copy, 1 << 20)
         if not is_remote(source):
             times = os.stat(source)
             os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))

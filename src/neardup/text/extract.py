@@ -15,7 +15,7 @@ tags is stripped of its markup without a tree, which is linear for every input.
 import html
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -31,7 +31,8 @@ LEAST_MAIN = 25
 """Characters. What is shorter is no main content: an element that a script fills, or a guess that found nothing."""
 
 _LONG_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
-_HIDDEN = re.compile(r"<(script|style|template|noscript|!--)", re.IGNORECASE)
+_AFTER_OPENING = re.compile(r"<([^\x00-\x7f])")
+_END = "\0"
 
 
 @cache
@@ -131,30 +132,27 @@ def _shown(element: Any) -> bool:
 
 
 def strip_markup(markup: str) -> str:
-    """Markup to white space, hidden elements and comments gone, character references decoded. One pass."""
-    lowered = markup.lower() if markup.isascii() else re.sub("[A-Z]", lambda m: m.group().lower(), markup)
-    pieces: list[str] = []
-    at = 0
-    while True:
-        opened = markup.find("<", at)
-        if opened < 0:
-            pieces.append(markup[at:])
-            break
-        pieces.append(markup[at:opened])
-        hidden = _HIDDEN.match(markup, opened)
-        if hidden:
-            name = hidden.group(1).lower()
-            ending = "-->" if name == "!--" else f"</{name}"
-            closed = lowered.find(ending, hidden.end())
-            if closed < 0:
-                break
-            at = closed + len(ending) if name == "!--" else closed
-        elif markup[opened + 1 : opened + 2].isalpha() or markup[opened + 1 : opened + 2] in ("/", "!", "?"):
-            closed = markup.find(">", opened)
-            if closed < 0:
-                break
-            at = closed + 1
-        else:
-            pieces.append("<")
-            at = opened + 1
-    return html.unescape(_LONG_REFERENCE.sub("\ufffd", " ".join(pieces)))
+    """Markup to white space, hidden elements and comments gone, character references decoded. One pass.
+
+    What opens and is never closed takes the rest of the page with it, and so takes the end's mark.
+    """
+    odd = {letter for letter in _AFTER_OPENING.findall(markup) if letter.isalpha()}
+    pieces = _markup("".join(sorted(odd))).split(markup + _END)
+    last = pieces.pop()
+    if last.endswith(_END):
+        pieces.append(last.removesuffix(_END))
+    text = " ".join(pieces).replace("<", " < ")
+    return html.unescape(_LONG_REFERENCE.sub("\ufffd", text))
+
+
+@lru_cache(maxsize=64)
+def _markup(letters: str) -> re.Pattern[str]:
+    """Whole tags, comments and hidden elements, the latter without the tag that ends them. Every alternative goes on to
+    the end of the page where it is not closed, so that nothing is looked at twice.
+
+    letters: those beyond ASCII that begin a tag's name; `re` has no class of letters.
+    """
+    hidden = [f"{name}.*?(?:(?=</{name})|\\Z)" for name in ("script", "style", "template", "noscript")]
+    tag = f"[a-z/!?{letters}][^>]*(?:>|\\Z)"
+    alternatives = "|".join(["!--.*?(?:-->|\\Z)", *hidden, tag])
+    return re.compile(f"<(?:{alternatives})", re.IGNORECASE | re.ASCII | re.DOTALL)

@@ -1,16 +1,18 @@
 """Extracting pages in processes of their own: the parser holds Python's lock too often for threads to gain much.
 
 A worker is this module, run as a program. It reads pickled batches of pages from its standard input and writes their
-texts and links to its standard output, until its input ends. A page that kills the parser kills a worker and not the
-run: the batch is then tried page by page, and the page that did it has no text.
+texts and links to its standard output, with the CPU seconds that it took, until its input ends. A page that kills the
+parser kills a worker and not the run: the batch is then tried page by page, and the page that did it has no text.
 """
 
 import pickle
 import select
 import subprocess
 import sys
+import time
 import weakref
 from queue import Empty, LifoQueue
+from threading import Lock
 
 from neardup.text.extract import read_page, require_extractor
 from neardup.text.settings import Extract, TextSettings
@@ -24,6 +26,27 @@ Read = tuple[str, list[str] | None]
 _Process = subprocess.Popen[bytes]
 
 _RUNNING: "weakref.WeakSet[_Process]" = weakref.WeakSet()
+
+
+class _Spent:
+    """CPU seconds of all workers so far."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._lock = Lock()
+
+    def add(self, seconds: float) -> None:
+        """From any thread."""
+        with self._lock:
+            self.seconds += seconds
+
+
+_SPENT = _Spent()
+
+
+def cpu_seconds() -> float:
+    """Of this process and of all workers, for what these have answered."""
+    return time.process_time() + _SPENT.seconds
 
 
 class PageExtractor:
@@ -54,16 +77,18 @@ class PageExtractor:
             if self.seconds is not None:  # its start is not the pages' fault
                 pickle.dump(([], extract, links), worker.stdin, pickle.HIGHEST_PROTOCOL)
                 worker.stdin.flush()
-                pickle.load(worker.stdout)
+                _SPENT.add(pickle.load(worker.stdout)[1])
             pickle.dump((pages, extract, links), worker.stdin, pickle.HIGHEST_PROTOCOL)
             worker.stdin.flush()
             if self.seconds is not None and not _answers(worker.stdout.fileno(), self.seconds):
                 worker.kill()
-            read: list[Read | None] = pickle.load(worker.stdout)
+            read: list[Read | None]
+            read, spent = pickle.load(worker.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
             _stop(worker)
             alone = PageExtractor.__call__  # and not what another class makes of a call
             return [None] if len(pages) == 1 else [one for page in pages for one in alone(self, [page])]
+        _SPENT.add(spent)
         self._idle.put(worker)
         return read
 
@@ -116,12 +141,15 @@ def _end(idle: "LifoQueue[_Process]") -> None:
 
 def _work() -> None:
     require_extractor()
+    told = 0.0
     while True:
         try:
             pages, extract, links = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        pickle.dump(_read(pages, extract, links), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+        read, spent = _read(pages, extract, links), time.process_time()
+        pickle.dump((read, spent - told), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+        told = spent
         sys.stdout.buffer.flush()
 
 
