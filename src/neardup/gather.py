@@ -143,14 +143,7 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
     splits: list[Split] = [s for file in files for s in format_of(file).splits(file)]
     if any(f.fields.html or f.format == "html" for f in files):
         require_extractor()
-    if recipe.sketcher.needs_urls and not any(f.fields.url or f.format == "warc" for f in files):
-        said.append("No URLs were found, so all sites are unknown: give --url-field (url_field=), or use WARC files.")
-    if recipe.verify.by_place and not any(f.fields.url or f.format in ("warc", "html") for f in files):
-        said.append(
-            "No URLs were found, so two pages of one site are judged like any others. More is asked of "
-            "them with --url-field (url_field=)."
-        )
-    said += _lacking(recipe)
+    said += lacking(recipe, files)
     resumed = folder.claim(recipe, splits, rules)
     for sentence in dict.fromkeys(said):
         steps.say(sentence)
@@ -162,11 +155,16 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
     compared = _compared(collection, splits, rules, problems)
     gathered = Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
     if engine.pages_as_text:
-        gathered.remark(
-            f"{engine.pages_as_text}: the texts look like HTML, and are compared with their tags. Give --html "
-            "(html=True) for what a reader sees."
-        )
+        gathered.remark(pages_as_text(engine.pages_as_text))
     return gathered
+
+
+def pages_as_text(name: str) -> str:
+    """What is said of an input whose texts look like pages."""
+    return (
+        f"{name}: the texts look like HTML, and are compared with their tags. Give --html (html=True) for what a "
+        "reader sees."
+    )
 
 
 def chosen_recipe(recipe: Recipe | Choose, files: list[InputFile], said: list[str]) -> Recipe:
@@ -186,7 +184,20 @@ def _of_pages(file: InputFile) -> bool:
     return file.fields.html or file.format == "html" or (file.format == "warc" and not extracted)
 
 
-def _lacking(recipe: Recipe) -> list[str]:
+def lacking(recipe: Recipe, files: list[InputFile]) -> list[str]:
+    """What is said where the recipe does not get from these files what it is made for."""
+    said = []
+    if recipe.sketcher.needs_urls and not any(f.fields.url or f.format == "warc" for f in files):
+        said.append("No URLs were found, so all sites are unknown: give --url-field (url_field=), or use WARC files.")
+    if recipe.verify.by_place and not any(f.fields.url or f.format in ("warc", "html") for f in files):
+        said.append(
+            "No URLs were found, so two pages of one site are judged like any others. More is asked of "
+            "them with --url-field (url_field=)."
+        )
+    return said + _finding_less(recipe)
+
+
+def _finding_less(recipe: Recipe) -> list[str]:
     """Where features find fewer of the pairs at the threshold than the recipe promises."""
     filter, verify = recipe.filter, recipe.verify
     if filter is None or not recipe.thresholded or recipe.sketcher.comparison.similar is not None:
@@ -246,6 +257,17 @@ def _names_files(value: str) -> bool:
     return value == "-" or "://" in value[:12] or ("\n" not in value[:4096] and bool(glob(value, recursive=True)))
 
 
+def report_repeated(problems: Problems, id: str, source: str, position: int, earlier: str) -> None:
+    """An id that occurs a second time. `earlier`: where it is too."""
+    problems.report(
+        source,
+        position,
+        "duplicate id",
+        f"{id!r} is the id at {earlier} too",
+        "Make ids unique, choose another column with --id-field (id_field=), number the documents with --id-field none",
+    )
+
+
 def _compared(
     collection: Collection, splits: list[Split], rules: Problems, problems: list[Problem]
 ) -> NDArray[np.bool_]:
@@ -263,14 +285,7 @@ def _compared(
     for place, name, position in zip(suspects.tolist(), names, positions, strict=True):
         file = splits[int(np.searchsorted(collection.starts, place, side="right")) - 1].file.name
         if name in seen:
-            repeated.report(
-                file,
-                position,
-                "duplicate id",
-                f"{name!r} is the id at {seen[name]} too",
-                "Make ids unique, choose another column with --id-field (id_field=), number the documents with "
-                "--id-field none",
-            )
+            report_repeated(repeated, name, file, position, seen[name])
         seen.setdefault(name, f"{file}:{position}")
     problems += repeated.found
     return compared

@@ -63,6 +63,11 @@ class Result:
             raise InputError(f"{out} holds no finished run: there is no run.json in it.") from error
         except (ValueError, OSError) as error:
             raise InputError(f"{out / 'run.json'}: cannot be read ({error}).") from error
+        if "engine" in run:
+            raise InputError(
+                f"{out} holds a run on Spark. Report, audit and Result.open know runs of the local engine alone: make "
+                "one on a sample of the collection. `neardup explain` works here too."
+            )
         work = FinishedWork(out / "work")
         recipe, splits, largest = work.reopened()
         steps = Steps(watcher, [Step(**step) for step in run["steps"]])

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import pytest
 from pyspark.sql import SparkSession
@@ -27,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """As neardup starts it, on two cores; files are cut small, so that every one has many blocks."""
-    with session_for("local[2]") as started:
+    with patch("neardup.spark.session._half_of_memory", return_value=2048), session_for("local[2]") as started:
         for name, value in _SMALL.items():
             started.conf.set(name, value)
         yield started

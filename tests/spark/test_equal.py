@@ -1,14 +1,23 @@
-"""Both engines give one answer, document for document: over every recipe, keep policy and way to cluster."""
+"""Both engines give one answer, document for document: over every recipe, keep policy, way to cluster and input."""
+
+import gzip
+import json
+from itertools import cycle
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 import neardup
-from neardup.recipes import recipe_names
+from neardup.errors import InputError
+from neardup.recipes import choose_recipe, recipe_names
 from tests.spark.pages import some_pages
 
 POLICIES = [
+    "first",
     "last",
     "longest",
     "shortest,last",
@@ -17,50 +26,143 @@ POLICIES = [
     "max:name",
     "prefer:source=wiki,news,max:rank",
 ]
+OTHERWISE = ["default", "combined", "altavista", "bloom"]
+"""Recipes that are run by the other way to cluster too: exact, on the fly, by features alone, by scores."""
+
+
+def _cases() -> list[tuple[str, str, str]]:
+    """Every recipe as it is, and some by the other way; every keep policy comes up twice."""
+    own = [(name, choose_recipe(name).clusters.method) for name in recipe_names()]
+    other = [(name, "star" if dict(own)[name] == "components" else "components") for name in OTHERWISE]
+    return [(name, method, keep) for (name, method), keep in zip([*own, *other], cycle(POLICIES), strict=False)]
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copies, edited copies, templates, empty and short pages; with values that tie, are null, or not a number."""
     path = tmp_path_factory.mktemp("pages") / "pages.parquet"
     pq.write_table(some_pages(), path, row_group_size=40)
     return path
 
 
-def told(result):
-    """All that people take home, as plain rows."""
-    tables = [result.removed, result.groups]
-    rows = [(table if isinstance(table, pa.Table) else table.toArrow()).to_pylist() for table in tables]
-    counts = {name: n for name, n in result.counts.items() if name not in ("pairs_measured",)}
-    return *rows, counts
+def rows(table: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (table if isinstance(table, pa.Table) else table.toArrow()).to_pylist()
+    return found
 
 
-def same(spark, path, **settings):
-    local = neardup.dedup(path, **settings)
-    with neardup.dedup(path, engine="spark", **settings) as result:
-        removed, groups, counts = told(result)
+def same(local: neardup.Result, result: Any) -> dict[str, Any]:
+    """All that people take home. How many pairs were measured on the way is each engine's own."""
+    assert rows(result.removed) == rows(local.removed)
+    assert rows(result.groups) == rows(local.groups)
+    by_place = lambda row: (row["source"], row["position"] or 0, row["kind"], row["detail"])  # noqa: E731
+    assert sorted(rows(result.skipped), key=by_place) == sorted(rows(local.skipped), key=by_place)
+    told, expected = (
+        {name: n for name, n in counts.items() if name != "pairs_measured"} for counts in (result.counts, local.counts)
+    )
+    assert told == expected
+    assert result.said == local.said
+    return expected
+
+
+@pytest.mark.parametrize(("name", "method", "keep"), _cases())
+def test_recipes_and_keep_policies(spark: SparkSession, pages: Path, name: str, method: str, keep: str) -> None:
+    local = neardup.dedup(pages, recipe=name, cluster=method, keep=keep)
+    with neardup.dedup(pages, engine="spark", recipe=name, cluster=method, keep=keep) as result:
+        assert same(local, result)["removed"] > 10
         kept = sorted(row.url for row in result.kept.select("url").collect())
-    expected = told(local)
-    assert removed == expected[0]
-    assert groups == expected[1]
-    assert counts == expected[2]
     assert kept == sorted(local.kept.column("url").to_pylist())
-    return local
 
 
-@pytest.mark.parametrize("name", recipe_names())
-def test_recipes(spark, pages, name):
-    result = same(spark, pages, recipe=name)
-    assert result.counts["removed"] > 10
+def test_every_policy_is_among_the_cases() -> None:
+    assert {keep for _, _, keep in _cases()} == set(POLICIES)
+    assert {name for name, _, _ in _cases()} == set(recipe_names())
 
 
-@pytest.mark.parametrize("name", ["default", "combined", "bloom"])
-def test_components(spark, pages, name):
-    result = same(spark, pages, recipe=name, cluster="components")
-    assert result.counts["removed"] > 10
+def _mixed(folder: Path) -> Path:
+    """Parquet, JSON Lines packed and plain, text files; with everything that can be wrong with documents."""
+    table = some_pages(seed=3).to_pylist()
+    for at, page in enumerate(table):
+        page["id"] = f"page {at}" if at != 7 else "page 5"
+    (folder / "sub").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(table[:50]), folder / "a.parquet", row_group_size=20)
+    lines = [json.dumps(page, ensure_ascii=False).encode() for page in table[50:90]]
+    broken = [b"{", b'{"id": "x", "text": "\xff\xfe bytes"}', b'{"id": "page 3", "text": "an id that is taken"}', b""]
+    marked = b"\xef\xbb\xbf" + b"\r\n".join(lines[:30]) + b"\n"
+    (folder / "sub" / "b.jsonl").write_bytes(marked + b"\n".join([*broken, *lines[30:]]))
+    more = "".join(json.dumps(page) + "\n" for page in table[85:120])
+    (folder / "c.jsonl.gz").write_bytes(gzip.compress(more.encode()))
+    for at, page in enumerate(table[110:]):
+        (folder / "sub" / f"{at}.txt").write_text(page["text"])
+    (folder / "sub" / "bytes.txt").write_bytes(b"caf\xe9 au lait " * 10)
+    return folder
 
 
-@pytest.mark.parametrize("keep", POLICIES)
-def test_keep_policies(spark, pages, keep):
-    result = same(spark, pages, recipe="stream", keep=keep)
-    assert result.counts["removed"] > 10
+def _kept_of(out: Path) -> list[str]:
+    """What identifies the documents of OUT/kept, of any layout."""
+    found = []
+    for path in sorted(p for p in (out / "kept").rglob("*") if p.is_file() and p.name[0] not in "._"):
+        if path.suffix == ".parquet":
+            columns = pq.read_table(path).to_pylist()
+            found += [str(row["id"]).rpartition("/")[2] for row in columns]
+        elif path.suffix in (".jsonl", ".gz") or (path.suffix == ".txt" and path.name.startswith("part-")):
+            data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            held = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+            found += [json.loads(line.decode("utf-8", "replace"))["id"] for line in held if line.strip()]
+        else:
+            found.append(path.name)
+    return sorted(found)
+
+
+def test_several_formats_with_broken_documents(spark: SparkSession, tmp_path: Path) -> None:
+    folder = _mixed(tmp_path / "in")
+    settings: dict[str, Any] = {"on_error": "skip", "recipe": "default", "verify": "sketch"}
+    local = neardup.dedup(folder, **settings)
+    with neardup.dedup(folder, engine="spark", **settings) as result:
+        counts = same(local, result)
+        local.write(tmp_path / "local")
+        result.write(tmp_path / "spark")
+    assert counts["skipped_by_kind"] == {"duplicate id": 2 + 5, "not JSON": 1, "not UTF-8": 2}
+    assert counts["removed"] > 10
+    assert _kept_of(tmp_path / "spark") == _kept_of(tmp_path / "local")
+    assert {path.name for path in (tmp_path / "spark" / "kept").iterdir()} == {"parquet", "jsonl", "text"}
+    with pytest.raises(InputError) as stopped_on_spark:
+        neardup.dedup([str(folder / "a.parquet")], engine="spark")
+    with pytest.raises(InputError) as stopped:
+        neardup.dedup([folder / "a.parquet"])
+    assert str(stopped_on_spark.value) == str(stopped.value)
+    assert "duplicate id: 'page 5' is the id at a.parquet:6 too" in str(stopped.value)
+
+
+def test_pages(spark: SparkSession, tmp_path: Path) -> None:
+    """A folder of HTML is read by recipe web, with nobody asking for it."""
+    for at, page in enumerate(some_pages(seed=5).to_pylist()[:60]):
+        place = tmp_path / "in" / "abc"[at % 3]
+        place.mkdir(parents=True, exist_ok=True)
+        body = f"<nav>Home</nav><main><h1>{at % 5}</h1><p>{page['text']}</p></main>"
+        (place / f"{at}.html").write_text(f"<html><body>{body}</body></html>")
+    local = neardup.dedup(tmp_path / "in")
+    with neardup.dedup(tmp_path / "in", engine="spark") as result:
+        assert same(local, result)["removed"] > 5
+        assert result.recipe == local.recipe
+        kept = sorted(row.id for row in result.kept.select("id").collect())
+    assert kept == sorted(Path(name).as_posix() for name in local.kept.column("id").to_pylist())
+
+
+@pytest.mark.parametrize(("recipe", "settings"), [("altavista", {"verify": "exact"}), ("alg-c", {"verify": "exact"})])
+def test_papers_and_exact_on_top(spark: SparkSession, pages: Path, recipe: str, settings: dict[str, Any]) -> None:
+    local = neardup.dedup(pages, recipe=recipe, **settings)
+    with neardup.dedup(pages, recipe=recipe, engine="spark", **settings) as result:
+        assert same(local, result)["removed"] > 10
+
+
+def test_a_frame(spark: SparkSession, pages: Path) -> None:
+    """Of rows that have been shuffled, and come in an order that is nobody's but this frame's."""
+    frame = spark.read.parquet(str(pages)).repartition(5, "url").sortWithinPartitions("text").cache()
+    in_this_order = frame.toArrow()
+    local = neardup.dedup(in_this_order, keep="longest")
+    with neardup.dedup(frame, keep="longest") as result:
+        same(local, result)
+        kept = sorted(row.url for row in result.kept.collect())
+    assert kept == sorted(local.kept.column("url").to_pylist())
+    assert frame.storageLevel.useMemory
+    frame.unpersist()

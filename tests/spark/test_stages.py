@@ -90,15 +90,31 @@ def test_a_stage_that_lost_rows_is_refused(spark: SparkSession, folder: str, tmp
         Stages(spark, folder, PLAN).keep("squares", not_again)
 
 
+def _held(spark: SparkSession) -> dict[int, Any]:
+    found = spark.sparkContext._jsc.getPersistentRDDs()
+    return {number: found[number].getStorageLevel() for number in found}
+
+
 def test_without_a_folder_stages_are_kept_for_the_run(spark: SparkSession) -> None:
+    before = _held(spark)
     with Stages(spark, None, PLAN) as stages:
         frame = stages.keep("squares", squares(spark))
         assert stages.keep("squares", not_again) is frame
         assert stages.rows("squares") == frame.count() == 100
-        level = frame.storageLevel
-        assert level.useDisk
-        assert not level.useMemory
-    assert not frame.storageLevel.useDisk
+        [level] = [level for number, level in _held(spark).items() if number not in before]
+        assert level.useDisk()
+        assert not level.useMemory()
+        assert "Range" not in frame._jdf.queryExecution().toString()  # cut off from what it was made of
+    assert _held(spark).keys() == before.keys()
+
+
+def test_what_would_be_another_one_is_not_made_again(spark: SparkSession) -> None:
+    """Rows that differ each time they are made, and in an order that only luck repeats."""
+    with Stages(spark, None, PLAN) as stages:
+        unlike = spark.range(0, 200, 1, 4).selectExpr("uuid() AS name", "id").repartition(3)
+        frame = stages.keep("rows", unlike.selectExpr("name", "id", "monotonically_increasing_id() AS place"))
+        assert sorted(frame.collect()) == sorted(frame.collect())
+        assert frame.select("place").distinct().count() == 200
 
 
 DRIVER = """

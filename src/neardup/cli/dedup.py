@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli.options import Given, reading_of, reading_options, recipe_of, recipe_options, without_unneeded
-from neardup.cli.sizes import Size
+from neardup.cli.sizes import bytes_in
 from neardup.errors import UsageError, WorkError
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ _THEIRS = ("audit",)
 @reading_options
 @click.option(
     "--memory",
-    type=Size(of_bytes=True),
+    type=bytes_in,
+    metavar="BYTES",
     help="For linking, where a recipe judges by features alone; the rest is done from disk.  [default: what is free]",
 )
 @click.option(
@@ -104,7 +105,7 @@ def command(**given: Any) -> None:
             recipe=recipe,
             **reading_of(given),
             work=out / "work",
-            memory=given["memory"],
+            memory=None if given["memory"] is None else int(given["memory"]),
             against=index,
             watcher=talk,
         )
@@ -132,27 +133,23 @@ def _on_spark(given: dict[str, Any]) -> None:
     """The same by Spark, which also finds and writes the files."""
     from neardup.cli.show import Talk, summary
     from neardup.pipeline import dedup
+    from neardup.spark.session import session_for
+    from neardup.spark.storage import prepare
 
     out: str = given["out"].rstrip("/")
-    for name in ("against", "threads", "memory", "fresh"):
+    for name in ("against", "threads", "memory"):
         if given[name]:
             raise UsageError(f"--{name}: not with --engine spark.{_INSTEAD[name]}")
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
     recipe = recipe_of(given, keep=given["keep"], cluster=given["cluster"])
-    with (
-        talk,
-        dedup(
-            list(given["inputs"]),
-            engine="spark",
-            master=given["master"],
-            recipe=recipe,
-            **reading_of(given),
-            work=f"{out}/work",
-            watcher=talk,
-        ) as result,
-    ):
-        result.write(out, annotate=given["annotate"], corpus=not given["dry_run"])
-        run, _ = result.run(), result.a_removed_one  # while there is a session
+    with talk, session_for(given["master"]) as spark:
+        prepare(spark, out, given["inputs"], fresh=given["fresh"])
+        work = f"{out}/work"
+        with dedup(
+            list(given["inputs"]), engine="spark", recipe=recipe, **reading_of(given), work=work, watcher=talk
+        ) as result:
+            result.write(out, annotate=given["annotate"], corpus=not given["dry_run"])
+            run, _ = result.run(), result.a_removed_one  # while there is a session
     if not given["quiet"]:
         summary(
             result,
@@ -170,7 +167,6 @@ _INSTEAD = {
     "against": " An index is on one machine; what Spark keeps can be filtered with `neardup index filter`.",
     "memory": " It is the executors' there, by --conf spark.executor.memory.",
     "threads": " Spark decides, by --conf spark.executor.cores and so on.",
-    "fresh": " Delete OUT, where that is what you want.",
 }
 
 

@@ -20,12 +20,17 @@ def command(out: Path, ids: tuple[str, ...], as_json: bool) -> None:
     import pyarrow.parquet as pq
 
     if not (out / "removed.parquet").exists():
-        raise InputError(f"{out} holds no finished run: there is no removed.parquet in it.")
-    removed, groups = pq.read_table(out / "removed.parquet"), pq.read_table(out / "groups.parquet")
+        far = "; copy removed.parquet and groups.parquet to a folder of this machine" if ":/" in str(out) else ""
+        raise InputError(f"{out} holds no finished run: there is no removed.parquet in it{far}.")
+    asked = pc.field("id").isin(list(ids))
+    removed = pq.read_table(out / "removed.parquet", filters=asked)
+    members = pq.read_table(out / "groups.parquet", filters=asked)
+    theirs = pc.field("group").isin(members["group"].unique())
+    groups = pq.read_table(out / "groups.parquet", filters=theirs)
     present = _present(out, ids)
     for name in ids:
         row = removed.filter(pc.field("id") == name).to_pylist()
-        member = groups.filter(pc.field("id") == name).to_pylist()
+        member = members.filter(pc.field("id") == name).to_pylist()
         if present is not None and name not in present:
             raise InputError(f"there is no document {name!r} in {out}.")
         group = groups.filter(pc.field("group") == member[0]["group"])["id"].to_pylist() if member else [name]
@@ -47,10 +52,15 @@ def _present(out: Path, ids: tuple[str, ...]) -> set[str] | None:
     """Which of these documents there are; None where the work folder is gone and nobody can tell."""
     import numpy as np
     import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 
     from neardup.sketches.artefact import Collection, hash_ids
 
-    paths = sorted((out / "work" / "sketches").glob("*.arrow"))
+    sketches = out / "work" / "sketches"
+    paths = sorted(sketches.glob("*.arrow"))
+    if (out / "work" / "sketches.done").is_dir():  # of a run on Spark
+        return set(pq.read_table(sketches, columns=["id"], filters=pc.field("id").isin(list(ids)))["id"].to_pylist())
     if not paths:
         return None
     there = np.isin(hash_ids(pa.array(ids, pa.string())), Collection(paths).numbers("id_hash"))

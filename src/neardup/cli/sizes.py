@@ -1,36 +1,29 @@
-"""Numbers of bytes and of documents as people write them: 2GB, 500 MB, 1.6e9, 200_000."""
+"""Large numbers as people write them: 1.6e9, 1_600_000_000; of bytes also 20TB, 20 TiB."""
 
 import re
-from typing import Any
 
 import click
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15}
-_WRITTEN = re.compile(r"([0-9][0-9_,]*\.?[0-9]*(?:e\+?[0-9]+)?)\s*([kmgtp]?)(i?b)?", re.IGNORECASE)
+_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
+_AMOUNT = re.compile(
+    r"(?ix) \s* (?P<number> [+-]? \d[\d_,]* (?:\.\d*)? (?:e[+-]?\d+)?)"
+    r" \s* (?:(?P<unit>[kmgtpe]?) (?P<binary>i?) b)? \s*"
+)
 
 
-class Size(click.ParamType[int]):
-    """A whole number from 1 on; of bytes also with a unit: powers of 1,000, or of 1,024 as in GiB."""
+def number_in(text: str) -> float:
+    """A number, as the type of an option."""
+    return _amount(text, "1.6e9 or 1_600_000_000", of_bytes=False)
 
-    name = "size"
 
-    def __init__(self, *, of_bytes: bool) -> None:
-        self._of_bytes = of_bytes
+def bytes_in(text: str) -> float:
+    """A number of bytes, as the type of an option. Units are powers of 1,000, or of 1,024 as in TiB."""
+    return _amount(text, "20e12, 20TB or 20TiB", of_bytes=True)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
-        if isinstance(value, int):
-            return value
-        found = _WRITTEN.fullmatch(str(value).strip())
-        if found is None or (not self._of_bytes and (found[2] or found[3])):
-            such = "2GB, 500MB or 2e9" if self._of_bytes else "200000, 200_000 or 1.6e9"
-            self.fail(
-                f"{value!r} is no number of {'bytes' if self._of_bytes else 'documents'}; write {such}.", param, ctx
-            )
-        unit = _UNITS[found[2].lower()]
-        if found[2] and (found[3] or "").lower() == "ib":
-            unit = 1024 ** (list(_UNITS).index(found[2].lower()))
-        number = round(float(found[1].replace("_", "").replace(",", "")) * unit)
-        if number < 1:
-            self.fail(f"{value!r}: at least 1.", param, ctx)
-        return number
+
+def _amount(text: str, ways: str, *, of_bytes: bool) -> float:
+    found = _AMOUNT.fullmatch(text)
+    if found is None or (found["unit"] is not None and not of_bytes):
+        raise click.BadParameter(f"{text!r} is no number; write it as {ways}.")
+    step = 1024 if found["binary"] else 1000
+    return float(re.sub("[_,]", "", found["number"])) * float(step ** _UNITS[(found["unit"] or "").lower()])

@@ -6,16 +6,25 @@ have company they get a row: 0 is the one that is kept first. The row of an iden
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from neardup.clusters.keep import keep_columns, needs_ids, parse_keep
+from neardup.clusters.keep import compared_as_text, keep_columns, needs_ids, none_preferred, parse_keep
 from neardup.errors import InputError
 from neardup.recipe import Recipe
 from neardup.sketches.artefact import SLOTS
+from neardup.sketches.base import Sketcher
+from neardup.spark.chosen import among, without
 from neardup.spark.columns import PAYLOAD
 from neardup.spark.sketching import Sent, compared, keys
 from neardup.spark.stages import Stages
+
+_PARTITION = 8 << 20
+_MOST_PARTITIONS = 20_000
+"""Bytes of a partition of buckets; more of them where there would be more partitions than Spark can well shuffle."""
+
+_ENTRY, _RAGGED = 24, 512
+"""Bytes of an entry without its signature, and of a signature whose length depends on the document, about."""
 
 _WITHIN = (1 << 33) - 1
 """The bits of monotonically_increasing_id that count within a partition."""
@@ -33,13 +42,21 @@ class Candidates:
     """holder, best, row: the identity sets among them, the number of the one that is kept first, and its row."""
     size: int
     """How many documents have company."""
+    standing: int
+    """How many entries there are."""
 
-    def buckets(self, sketches: DataFrame) -> DataFrame:
-        """key, row and what signatures are made of; a bucket is in one partition, in order."""
+    def buckets(self, sketches: DataFrame, sketcher: Sketcher) -> DataFrame:
+        """key, row and what signatures are made of; a bucket is in one partition, in order.
+
+        Frames that are persisted are never put together into fewer partitions, and a task costs a tenth of a second
+        whatever it has to do: so there are as many as the rows are worth.
+        """
+        each = _ENTRY + 8 * sketcher.words + sketcher.samples + _RAGGED * sketcher.has_ragged
+        partitions = min(max(1, self.standing * each // _PARTITION), _MOST_PARTITIONS)
         return (
             self.entries.join(self.members(sketches), "number")
             .drop("number", "address")
-            .repartition("key")
+            .repartition(partitions, "key")
             .sortWithinPartitions("key", "row")
         )
 
@@ -47,11 +64,13 @@ class Candidates:
         """number, row, and what signatures and places are made of: of documents that stand in buckets."""
         standing = self.entries.select("number").distinct()
         rows = self.sets.select(F.col("holder").alias("number"), "row")
-        return sketches.select("number", "address", *PAYLOAD).join(rows, "number").join(standing, "number", "left_semi")
+        return among(sketches.select("number", "address", *PAYLOAD), standing).join(rows, "number")
 
 
-def candidates(spark: SparkSession, sketches: DataFrame, recipe: Recipe, sent: Sent, stages: Stages) -> Candidates:
-    """Find them."""
+def candidates(
+    spark: SparkSession, sketches: DataFrame, recipe: Recipe, sent: Sent, stages: Stages, said: list[str]
+) -> Candidates:
+    """Find them. `said`: what is to be said of the keep policy is added."""
     documents = compared(sketches)
     repeated = (
         documents.groupBy("identity").agg(F.min("number").alias("holder"), F.count("*").alias("n")).filter("n > 1")
@@ -62,33 +81,37 @@ def candidates(spark: SparkSession, sketches: DataFrame, recipe: Recipe, sent: S
     further = copies.filter("number != holder").select("number")
 
     def entries() -> DataFrame:
-        found = keys(documents.join(further, "number", "left_anti"), sent)
-        shared = found.groupBy("key").agg(F.count("*").alias("n")).filter("n > 1").select("key")
-        return found.join(shared, "key", "left_semi")
+        found = keys(without(documents, further), sent)
+        counted = found.withColumn("n", F.count("*").over(Window.partitionBy("key")))  # keys travel once
+        return counted.filter("n > 1").select("key", "number")
 
     kept = stages.keep("entries", entries)
     standing = kept.select("number").distinct()
     alone = standing.join(copies, "number", "left_anti")
     ranked = copies.unionByName(alone.select("number", F.col("number").alias("holder")))
-    order = _ordered(spark, ranked, documents, recipe.clusters.keep, stages)
+    order = _ordered(spark, ranked, documents, recipe.clusters.keep, stages, said)
     sets = order.groupBy("holder").agg(F.min_by("number", "row").alias("best"), F.min("row").alias("row"))
-    return Candidates(kept, order, sets, stages.rows("order"))
+    return Candidates(kept, order, sets, stages.rows("order"), stages.rows("entries"))
 
 
-def _ordered(spark: SparkSession, ranked: DataFrame, documents: DataFrame, policy: str, stages: Stages) -> DataFrame:
-    """number, holder, row. Rows are counted per partition of the sorted frame, which is kept for that."""
+def _ordered(
+    spark: SparkSession, ranked: DataFrame, documents: DataFrame, policy: str, stages: Stages, said: list[str]
+) -> DataFrame:
+    """number, holder, row. Rows are counted per partition of the sorted frame, which is kept for that.
 
-    def made() -> DataFrame:
-        slots = [f"{slot}:{column}" for column in keep_columns(policy) for slot in SLOTS]
-        known = documents.select("number", "id", "tokens", *(F.col(f"`{slot}`") for slot in slots))
-        counter = F.monotonically_increasing_id().bitwiseAND(F.lit(_WITHIN))
-        return (
-            ranked.join(known, "number")
-            .sort(*_keep_order(policy, documents))
-            .select("number", "holder", F.spark_partition_id().alias("part"), counter.alias("at"))
-        )
-
-    placed = stages.keep("order", made)
+    The order is total, for it ends with the number: a partition that is made again is the same.
+    """
+    slots = [f"{slot}:{column}" for column in keep_columns(policy) for slot in SLOTS]
+    asked = documents.select("number", "id", "tokens", *(F.col(f"`{slot}`") for slot in slots))
+    known = ranked.join(among(asked, ranked.select("number")), "number")
+    order = _keep_order(policy, known, said)
+    counter = F.monotonically_increasing_id().bitwiseAND(F.lit(_WITHIN))
+    placed = stages.keep(
+        "order",
+        lambda: known.sort(*order).select(
+            "number", "holder", F.spark_partition_id().alias("part"), counter.alias("at")
+        ),
+    )
     sizes = dict(sorted((row["part"], row["count"]) for row in placed.groupBy("part").count().collect()))
     before, starts = 0, []
     for part, size in sizes.items():
@@ -100,7 +123,7 @@ def _ordered(spark: SparkSession, ranked: DataFrame, documents: DataFrame, polic
     )
 
 
-def _keep_order(policy: str, documents: DataFrame) -> list[Column]:
+def _keep_order(policy: str, documents: DataFrame, said: list[str]) -> list[Column]:
     """As clusters.keep has it: what is sorted by, the best first."""
     order: list[Column] = []
     for rule in parse_keep(policy):
@@ -110,12 +133,16 @@ def _keep_order(policy: str, documents: DataFrame) -> list[Column]:
             order.append(F.desc("tokens") if rule.kind == "longest" else F.asc("tokens"))
         else:
             assert rule.column is not None
-            value = _value(rule.column, documents)
+            value, kind = _value(rule.column, documents)
             if rule.kind == "prefer":
                 place = F.array_position(F.array(*(F.lit(v) for v in rule.values)), _shown(value, rule.column))
                 order.append(F.when(place > 0, place).otherwise(len(rule.values) + 1).asc())
+                if not documents.isEmpty() and documents.filter(place > 0).isEmpty():
+                    said.append(none_preferred(rule))
             else:
                 order.append(value.desc_nulls_last() if rule.kind == "max" else value.asc_nulls_last())
+                if kind == "string":
+                    said.append(compared_as_text(rule))
     if needs_ids(policy):
         order.append(F.asc("id"))
     return [*order, F.asc("number")]
@@ -128,7 +155,7 @@ def _shown(value: Column, column: str) -> Column:
     return F.coalesce(whole, value.cast("string"))
 
 
-def _value(column: str, documents: DataFrame) -> Column:
+def _value(column: str, documents: DataFrame) -> tuple[Column, str]:
     """A column of the keep policy, as what it holds: integers, numbers or strings."""
     slots = {slot: F.col(f"`{slot}:{column}`") for slot in SLOTS}
     counts = documents.agg(*(F.count(value).alias(slot) for slot, value in slots.items())).first()
@@ -138,6 +165,7 @@ def _value(column: str, documents: DataFrame) -> Column:
             f"keep: column {column!r} holds numbers and strings, which have no common order; make it one of both."
         )
     if len(used) == 2:
-        return F.nanvl(F.coalesce(slots["number"], slots["integer"].cast("double")), F.lit(None).cast("double"))
-    chosen = slots[used[0]] if used else slots["number"]
-    return F.when(~F.isnan(chosen), chosen) if used == ["number"] else chosen
+        both = F.coalesce(slots["number"], slots["integer"].cast("double"))
+        return F.when(~F.isnan(both), both), "number"
+    kind = used[0] if used else "number"
+    return (F.when(~F.isnan(slots[kind]), slots[kind]) if kind == "number" else slots[kind]), kind

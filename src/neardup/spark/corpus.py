@@ -1,24 +1,29 @@
 """The kept documents, written by Spark: JSON Lines as they were, everything else as Parquet."""
 
+import re
+
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from neardup.errors import UsageError
 from neardup.model import NOTES
-from neardup.sources.jsonl import with_notes
+from neardup.sources.jsonl import kinds_of, with_notes
+from neardup.sources.tabular import clash
+from neardup.spark.chosen import among, without
+from neardup.spark.listing import escaped
 from neardup.spark.parts import Whole
 from neardup.spark.tasks import Batches, mapped
 
 
 def kept_rows(whole: Whole, documents: DataFrame, gone: DataFrame) -> DataFrame:
     """What is kept of the inputs of one format. Both frames have numbers: of all documents, and of those removed."""
-    return _plain(whole, _documents(whole, documents).join(gone, "number", "left_anti"))
+    return _plain(whole, without(_documents(whole, documents), gone))
 
 
 def _documents(whole: Whole, documents: DataFrame) -> DataFrame:
     """Every row of a table is a document, and every file; of lines, those that could be read."""
-    return whole.frame.join(documents, "number", "left_semi") if whole.format == "jsonl" else whole.frame
+    return among(whole.frame, documents) if whole.format == "jsonl" else whole.frame
 
 
 def annotated_rows(whole: Whole, documents: DataFrame, notes: DataFrame) -> DataFrame:
@@ -27,16 +32,27 @@ def annotated_rows(whole: Whole, documents: DataFrame, notes: DataFrame) -> Data
     first, *others = NOTES.names
     noted = [F.coalesce(F.col(first), F.lit(True)).alias(first), *others]
     if whole.format == "jsonl":
-        return mapped(rows.select("line", *noted), _annotated, "value string")
-    if whole.format in ("text", "html"):
-        raise UsageError(
-            f"--annotate adds columns, and the format {whole.format!r} has none. Leave it away: groups.parquet has the "
-            "same facts by id."
+        return mapped(rows.select("source", "line", *noted), _annotated, "value binary").select(
+            F.col("value").cast("string")
         )
-    clash = sorted(set(whole.frame.select("row.*").columns) & set(NOTES.names))
-    if clash:
-        raise UsageError(f"--annotate adds a column {clash[0]!r}, and there is one in the input. Rename that one.")
     return rows.select("row.*", *noted)
+
+
+def check_annotated(wholes: list[Whole]) -> None:
+    """What cannot be annotated is refused before anything is written."""
+    for whole in wholes:
+        if whole.format in ("text", "html"):
+            raise UsageError(
+                f"--annotate adds columns, and the format {whole.format!r} has none. Leave it away: groups.parquet has "
+                "the same facts by id."
+            )
+        for name in _columns(whole):
+            if name in NOTES.names:
+                raise clash(whole.format, "column", name)
+
+
+def _columns(whole: Whole) -> list[str]:
+    return [] if whole.format == "jsonl" else whole.frame.select("row.*").columns
 
 
 def _plain(whole: Whole, rows: DataFrame) -> DataFrame:
@@ -51,14 +67,29 @@ def _annotated(batches: Batches) -> Batches:
     """Runs on executors."""
     for rows in batches:
         notes = rows.select(NOTES.names).to_pylist()
-        lines = [with_notes(line, added) for line, added in zip(rows.column("line").to_pylist(), notes, strict=True)]
-        yield pa.RecordBatch.from_arrays([pa.array(lines, pa.binary()).cast(pa.string())], names=["value"])
+        lines = []
+        for source, line, added in zip(*(rows.column(n).to_pylist() for n in ("source", "line")), notes, strict=True):
+            _refuse_clash(source, line)
+            lines.append(with_notes(line, added))
+        yield pa.RecordBatch.from_arrays([pa.array(lines, pa.binary())], names=["value"])  # not all of them are UTF-8
 
 
-def write(rows: DataFrame, whole: Whole, path: str) -> None:
-    """One dataset, a file per partition."""
-    writer = rows.write.mode("overwrite")
+_NAMES = re.compile("|".join(f'"{name}"' for name in NOTES.names).encode())
+
+
+def _refuse_clash(source: str, line: bytes) -> None:
+    if _NAMES.search(line) is None:
+        return
+    for name in kinds_of(line):
+        if name in NOTES.names:
+            raise clash(source, "field", name)
+
+
+def write(rows: DataFrame, whole: Whole, path: str) -> int:
+    """One dataset, a file per partition; how many documents are in it when it is read back."""
+    writer, reader = rows.write.mode("overwrite"), rows.sparkSession.read
     if whole.format == "jsonl":
         writer.text(path)
-    else:
-        writer.option("compression", "zstd").parquet(path)
+        return reader.text(escaped(path), lineSep="\n").count()
+    writer.option("compression", "zstd").parquet(path)
+    return reader.schema(rows.schema).parquet(escaped(path)).count()

@@ -23,6 +23,7 @@ from neardup.sources.compression import compression_of
 from neardup.sources.files import printable
 from neardup.sources.table import InMemory
 from neardup.spark import is_frame
+from neardup.spark.chosen import among
 from neardup.spark.listing import Listing, listed, stamps
 from neardup.spark.parts import Parts, Whole, at_hand, paths_of
 from neardup.spark.reading import PROBLEMS, Batch, Plain, Task, plain_schema, problem_rows, problems_of
@@ -75,14 +76,10 @@ class Collected:
         *,
         only: DataFrame | None = None,
     ) -> DataFrame:
-        """What the function makes of all documents, or of those whose number is in the one column of `only`.
-
-        Give `only` as `functions.broadcast(…)` where it is small: else all texts may travel to meet it.
-        """
-
+        """What the function makes of all documents, or of those whose number is in the one column of `only`."""
         made = []
         for part in self._parts:
-            rows = part.rows if only is None else part.rows.join(only, "number", "left_semi")
+            rows = part.rows if only is None else among(part.rows, only)
             made.append(mapped(rows, Task(part.reader, function), schema))
         return reduce(DataFrame.unionAll, made)
 

@@ -8,6 +8,7 @@ a DataFrame     rows are counted per partition, so they are kept as a stage
 
 import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -157,7 +158,9 @@ class Parts:
         rows = rows.select("file", "source", "kind", position, F.col("value").alias("line"))
         rows = rows.select(_number(), "file", "source", "kind", "position", "line")
         reader = Reader("jsonl", tuple(distinct), self.reading.on_error, self.reading.max_document_bytes)
-        return Part(rows, reader, Whole("jsonl", rows.select("number", "file", "source", "line")))
+        return Part(
+            rows, reader, Whole("jsonl", rows.select("number", "file", "source", _without_mark().alias("line")))
+        )
 
     def _from_files(self, listing: Listing, format: str) -> Part:
         rules = Problems(self.reading.on_error, self.reading.max_document_bytes)
@@ -254,6 +257,12 @@ def _fields_of(lines: DataFrame, firsts: dict[str, dict[int, int]]) -> dict[str,
             for name, kind in json.loads(row.fields).items():
                 found.setdefault(row.path, {}).setdefault(name, set()).add(kind)
     return {path: {name: one_kind(kinds) for name, kinds in names.items()} for path, names in found.items()}
+
+
+def _without_mark() -> Column:
+    """A line without the mark that a file may begin with: it may come anywhere in what is written."""
+    marked = (F.col("position") == 1) & F.startswith(F.col("line"), F.lit(BOM_UTF8))
+    return F.when(marked, F.substring("line", len(BOM_UTF8) + 1, 1 << 30)).otherwise(F.col("line"))
 
 
 def _packed(path: str) -> bool:

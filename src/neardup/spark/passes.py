@@ -22,8 +22,8 @@ from neardup.verify.signatures import Rule
 
 PAIRS = "i bigint, j bigint, score double"
 
-_ROWS = 1 << 16
-"""Rows that a kernel is given at once."""
+_ROWS, _BYTES = 1 << 16, 256 << 20
+"""Rows that a kernel is given at once, or as many as have these bytes."""
 
 _BLOCK = 20
 """Bits of a row's place in a block of bits."""
@@ -68,7 +68,7 @@ class StarPass:
             )
             yield _pairs(places, pairs, scores, cut)
             last = np.arange(begins[-2], begins[-1])
-            carry = rows.take(pa.array(last[standing[last]][-crowd:]))
+            carry = rows.take(pa.array(last[standing[last]][-crowd - 1 :]))  # one more tells that there were more
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _together(batches: Batches) -> Iterator[pa.Table]:
     for batch in batches:
         if batch.num_rows:
             waiting.append(batch)
-        if sum(b.num_rows for b in waiting) >= _ROWS:
+        if sum(b.num_rows for b in waiting) >= _ROWS or sum(b.nbytes for b in waiting) >= _BYTES:
             yield pa.Table.from_batches(waiting)
             waiting = []
     if waiting:

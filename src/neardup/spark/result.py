@@ -19,17 +19,17 @@ from pyspark.sql import functions as F
 
 from neardup._version import __version__
 from neardup.engines.steps import Step, Steps
-from neardup.errors import UsageError
+from neardup.errors import OutputError, UsageError
 from neardup.kernels import text as kernel
 from neardup.model import RELATIONS
 from neardup.recipe import Recipe
 from neardup.result import filter_of
-from neardup.spark.corpus import annotated_rows, kept_rows, write
+from neardup.spark.corpus import annotated_rows, check_annotated, kept_rows, write
 from neardup.spark.inputs import Collected
 from neardup.spark.outcome import groups_table, notes_table, removed_table
-from neardup.spark.sketching import PAGES
-from neardup.spark.stages import Stages
+from neardup.spark.reading import PROBLEMS
 from neardup.spark.stars import Formed
+from neardup.spark.storage import delete, refuse_foreign, write_text
 from neardup.spark.tasks import unwrapping
 
 
@@ -43,23 +43,18 @@ class SparkResult:
         recipe: Recipe,
         sketches: DataFrame,
         decisions: DataFrame,
+        problems: DataFrame,
         formed: Formed,
         candidates: int,
         steps: Steps,
-        stages: Stages,
         said: list[str],
+        closing: ExitStack,
     ) -> None:
-        self._spark, self._documents, self._stages = spark, documents, stages
-        self._sketched, self._decisions, self._formed = sketches, decisions, formed
-        self._candidates, self._steps = candidates, steps
+        self._spark, self._documents, self._problems = spark, documents, problems
+        self._sketches = sketches.filter("number is not null")
+        self._decisions, self._formed, self._candidates = decisions, formed, candidates
+        self._steps, self._closing = steps, closing
         self.recipe, self.said = recipe, said
-        self.closing = ExitStack()
-        """What is let go of when the result is closed."""
-        self.closing.callback(stages.drop)
-
-    @property
-    def _sketches(self) -> DataFrame:
-        return self._sketched.filter("number is not null")
 
     @cached_property
     def kept(self) -> DataFrame:
@@ -87,8 +82,7 @@ class SparkResult:
     @property
     def skipped(self) -> DataFrame:
         """What could not be read or compared, with the reason."""
-        met = self._sketched.filter(F.col("number").isNull() & (F.col("kind") != PAGES))
-        return met.select("source", "position", "kind", "detail").sort("source", "position", "kind", "detail")
+        return self._problems.sort(*PROBLEMS.names)
 
     @property
     def steps(self) -> list[Step]:
@@ -112,7 +106,7 @@ class SparkResult:
             relations = {r["relation"]: r["count"] for r in gone.groupBy("relation").count().collect()}
             sizes = self._decisions.groupBy("kept_for").count()
             groups = sizes.agg(F.count("*").alias("n"), F.max("count").alias("most")).collect()[0]
-            kinds = {r["kind"]: r["count"] for r in self.skipped.groupBy("kind").count().sort("kind").collect()}
+            kinds = {r["kind"]: r["count"] for r in self._problems.groupBy("kind").count().sort("kind").collect()}
         found = {name: int(row[name] or 0) for name in row.asDict()}
         return {
             "documents": found["documents"],
@@ -178,6 +172,11 @@ class SparkResult:
         """
         out = str(path).rstrip("/")
         with self._steps.step("write"), unwrapping():
+            refuse_foreign(self._spark, out)
+            if corpus and annotate:
+                check_annotated(self._documents.whole)
+            for name in ("run.json", "skipped.parquet"):
+                delete(self._spark, f"{out}/{name}")
             for name, rows in (("removed", self.removed), ("groups", self.groups)):
                 rows.write.mode("overwrite").option("compression", "zstd").parquet(f"{out}/{name}.parquet")
             if self.counts["skipped"]:
@@ -185,22 +184,31 @@ class SparkResult:
             if corpus:
                 self._write_corpus(out, annotate)
             self._documents.check()
-        _write_text(self._spark, f"{out}/run.json", json.dumps(self.run(), indent=1, ensure_ascii=False) + "\n")
+        write_text(self._spark, f"{out}/run.json", json.dumps(self.run(), indent=1, ensure_ascii=False) + "\n")
 
     def _write_corpus(self, out: str, annotate: bool) -> None:
+        """What was written is read back and counted: a store that lost a file is noticed here."""
         wholes = self._documents.whole
         numbers = self._sketches.select("number")
+        delete(self._spark, f"{out}/kept")
+        written = 0
         for whole in wholes:
             place = f"{out}/kept" if len(wholes) == 1 else f"{out}/kept/{whole.format}"
             if annotate:
                 rows = annotated_rows(whole, numbers, notes_table(self._decisions, self._sketches))
             else:
                 rows = kept_rows(whole, numbers, self._gone)
-            write(rows, whole, place)
+            written += write(rows, whole, place)
+        expected = self.counts["documents" if annotate else "kept"]
+        if written != expected:
+            raise OutputError(
+                f"{out}/kept holds {written:,} documents, and {expected:,} were to be written. Run it again; if that "
+                "does not help, look at the committer of the store (docs/spark.md, object stores)."
+            )
 
     def close(self) -> None:
         """Let go of what executors keep for it, and stop the session if it was started for this."""
-        self.closing.close()
+        self._closing.close()
 
     def __enter__(self) -> "SparkResult":
         return self
@@ -210,13 +218,3 @@ class SparkResult:
 
 
 _STATUS = {"empty": kernel.EMPTY, "short": kernel.SHORT, "undecodable": kernel.INVALID}
-
-
-def _write_text(spark: SparkSession, path: str, text: str) -> None:
-    """A file where that can be had, and a folder with one elsewhere."""
-    place = path.removeprefix("file://") if path.startswith("file:///") else path
-    if "://" not in place:
-        Path(place).parent.mkdir(parents=True, exist_ok=True)
-        Path(place).write_text(text)
-    else:
-        spark.createDataFrame([(text,)], "value string").coalesce(1).write.mode("overwrite").text(path)

@@ -5,23 +5,25 @@ sources → text → shingles → sketches → candidates → verify → cluster
 
 from contextlib import ExitStack
 from typing import Any
+from weakref import WeakSet
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
+from neardup._version import __version__
 from neardup.clusters.keep import keep_columns
 from neardup.decide import by_features_alone
 from neardup.engines.steps import Steps, Watcher
-from neardup.errors import InputError
-from neardup.gather import Reading, chosen_recipe
+from neardup.errors import UsageError
+from neardup.gather import Reading, chosen_recipe, lacking
 from neardup.recipe import Recipe
 from neardup.recipes import Choose
 from neardup.spark import is_frame
 from neardup.spark.candidates import candidates
 from neardup.spark.components import components, linked
-from neardup.spark.inputs import Collected, collected, named
+from neardup.spark.inputs import Collected, Named, collected, named
 from neardup.spark.outcome import decided
+from neardup.spark.problems import pages_met, refuse_repeated, repeated_ids, unread
 from neardup.spark.result import SparkResult
 from neardup.spark.session import check_workers, session_for
 from neardup.spark.sketching import Sent, Sketching, layout
@@ -29,89 +31,107 @@ from neardup.spark.stages import Stages
 from neardup.spark.stars import Formed, stars
 from neardup.spark.tasks import unwrapping
 from neardup.spark.weighing import Scale
-from neardup.text.extract import require_extractor
+from neardup.text.extract import extractor, require_extractor
+
+_FIT: WeakSet[SparkSession] = WeakSet()
+"""Sessions whose workers have been looked at."""
 
 
 def on_spark(
     source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watcher | None, master: str | None
 ) -> SparkResult:
     """`dedup` in the session at hand, or in one that is started, and stopped when the result is closed."""
+    if reading.threads is not None:
+        raise UsageError(f"threads = {reading.threads}: how many there are is for Spark to say (spark.executor.cores).")
     with ExitStack() as until_closed:
         spark = source.sparkSession if is_frame(source) else until_closed.enter_context(session_for(master))
-        result = dedup(spark, source, recipe, reading, watcher)
-        result.closing.push(until_closed.pop_all())
-    return result
+        return dedup(spark, source, recipe, reading, watcher, until_closed)
 
 
 def dedup(
-    spark: SparkSession, source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watcher | None
+    spark: SparkSession,
+    source: Any,
+    recipe: Recipe | Choose,
+    reading: Reading,
+    watcher: Watcher | None,
+    until_closed: ExitStack,
 ) -> SparkResult:
     """Find the near-duplicates of a collection, and which document of each group is kept.
 
     reading.work: a folder that Spark reaches. What is done is kept there, and a killed run goes on.
+    until_closed: what is to be let go of in the end; the result takes it over.
     """
     steps = Steps(watcher)
-    check_workers(spark)
+    if spark not in _FIT:
+        check_workers(spark)
+        _FIT.add(spark)
     inputs = named(spark, source, reading)
-    said: list[str] = []
     asked = recipe if isinstance(recipe, Recipe) else recipe(False)
-    plan = {"recipe": asked.to_dict(), "inputs": inputs.plan(reading), "rules": _rules(reading)}
-    stages = Stages(spark, None if reading.work is None else str(reading.work), plan)
+    folder = None if reading.work is None else str(reading.work)
+    stages = until_closed.enter_context(
+        Stages(spark, folder, _plan(asked, inputs, reading), resumable=inputs.frame is None)
+    )
     with steps.step("sketch"), unwrapping():
         documents = collected(spark, inputs, reading, asked.clusters.keep, stages)
-        if any(f.fields.html or f.format == "html" for f in documents.files):
+        files, said = list(documents.files), list(documents.said)
+        if any(f.fields.html or f.format == "html" for f in files):
             require_extractor()
-        recipe = chosen_recipe(recipe, list(documents.files), said)
+        recipe = chosen_recipe(recipe, files, said)
         sent = Sent.of(recipe)
+        said += lacking(recipe, files)
+        _say(steps, said)
+        if stages.resumed:
+            steps.say("Going on with the work of an earlier run.")
         sketches = _sketched(documents, recipe, sent, reading, stages)
-    said += documents.said
-    for sentence in dict.fromkeys(said):
-        steps.say(sentence)
-    if stages.resumed:
-        steps.say("Going on with the work of an earlier run.")
+        repeated = stages.keep("repeated", lambda: repeated_ids(sketches))
+        if reading.on_error == "stop":
+            refuse_repeated(repeated)
+    more = pages_met(sketches)
     with steps.step("candidates"), unwrapping():
-        found = candidates(spark, sketches, recipe, sent, stages)
+        found = candidates(spark, sketches, recipe, sent, stages, more)
+    _say(steps, more)
     with steps.step("verify"), unwrapping():
         scale = Scale.of(sent, found, sketches, documents, stages)
-        buckets = found.buckets(sketches).persist(StorageLevel.DISK_ONLY)
+        buckets = found.buckets(sketches, recipe.sketcher).persist(StorageLevel.DISK_ONLY)
+        until_closed.callback(buckets.unpersist)
         formed = _formed(sent, found, buckets, scale, stages)
         buckets.unpersist()
     with steps.step("decide"), unwrapping():
         decisions = stages.keep("decided", decided(found, formed, *scale.how))
         documents.check()
-    members = found.entries.select("number").distinct().count()
+        members = found.entries.select("number").distinct().count()
+    stages.drop(but=("rows", "lines", "sketches", "repeated", "decided"))
+    problems = unread(spark, sketches, repeated, documents.noted)
+    told = list(dict.fromkeys([*said, *more]))
     return SparkResult(
-        spark, documents, recipe, sketches, decisions, formed, members, steps, stages, list(dict.fromkeys(said))
+        spark, documents, recipe, sketches, decisions, problems, formed, members, steps, told, until_closed.pop_all()
     )
 
 
-def _rules(reading: Reading) -> dict[str, Any]:
-    return {"on_error": reading.on_error, "max_document_bytes": reading.max_document_bytes}
+def _plan(recipe: Recipe, inputs: Named, reading: Reading) -> dict[str, Any]:
+    """What tells this run from others. Whether inputs hold pages is not known yet: what reads pages is always named.
+
+    Rounds go on from the rounds before, whose guesses another version may make otherwise.
+    """
+    return {
+        "neardup": __version__,
+        "recipe": {"id": recipe.id, **recipe.to_dict()},
+        "inputs": inputs.plan(reading),
+        "on_error": reading.on_error,
+        "max_document_bytes": reading.max_document_bytes,
+        "extractor": extractor(),
+    }
+
+
+def _say(steps: Steps, said: list[str]) -> None:
+    for sentence in dict.fromkeys(said):
+        steps.say(sentence)
 
 
 def _sketched(documents: Collected, recipe: Recipe, sent: Sent, reading: Reading, stages: Stages) -> DataFrame:
     columns = keep_columns(recipe.clusters.keep)
     work = Sketching(sent, columns, (reading.on_error, reading.max_document_bytes))
-    sketches = stages.keep("sketches", lambda: documents.read(work, layout(columns)))
-    if reading.on_error == "stop":
-        _refuse_repeated(sketches)
-    return sketches
-
-
-def _refuse_repeated(sketches: DataFrame) -> None:
-    """An id that occurs twice."""
-    repeated = sketches.filter("number is not null").groupBy("id").agg(
-        F.count("*").alias("n"), F.min("number").alias("first")
-    )  # fmt: skip
-    found = sketches.join(repeated.filter("n > 1"), "id").filter("number != first").sort("number").limit(1).collect()
-    if found:
-        name, first = found[0]["id"], found[0]["first"]
-        before = sketches.filter(F.col("number") == first).select("source", "position").collect()[0]
-        raise InputError(
-            f"{found[0]['source']}:{found[0]['position']}: duplicate id: {name!r} is the id at {before['source']}:"
-            f"{before['position']} too\nMake ids unique, choose another column with --id-field (id_field=), number the "
-            'documents with --id-field none, or pass over it with --on-error skip (on_error="skip").'
-        )
+    return stages.keep("sketches", lambda: documents.read(work, layout(columns)))
 
 
 def _formed(sent: Sent, found: Any, buckets: DataFrame, scale: Scale, stages: Stages) -> Formed:

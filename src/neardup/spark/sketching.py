@@ -166,7 +166,7 @@ class Sketching:
 
 @dataclass(frozen=True)
 class _Keys:
-    """Runs on executors: sketches → a row per key."""
+    """Runs on executors: sketches → a row per key, and no key twice of a document."""
 
     sent: Sent
 
@@ -176,13 +176,17 @@ class _Keys:
             words = matrix(rows.column("words"), np.uint64, sketcher.words)
             keys = sketcher.keys(words, ragged(rows.column("ragged")))
             owners = np.repeat(rows.column("number").to_numpy(), np.diff(keys.offsets))
-            yield pa.RecordBatch.from_arrays([signed(keys.values), pa.array(owners)], names=["key", "number"])
+            order = np.lexsort((keys.values, owners))
+            values, owners = keys.values[order], owners[order]
+            new = np.ones(len(values), np.bool_)
+            new[1:] = (values[1:] != values[:-1]) | (owners[1:] != owners[:-1])
+            yield pa.RecordBatch.from_arrays([signed(values[new]), pa.array(owners[new])], names=["key", "number"])
 
 
 def keys(members: DataFrame, sent: Sent) -> DataFrame:
     """The keys of sketched documents, once per document."""
     columns = members.select("number", "words", "ragged")
-    return mapped(columns, _Keys(sent), "key bigint, number bigint").distinct()
+    return mapped(columns, _Keys(sent), "key bigint, number bigint")
 
 
 @dataclass(frozen=True)

@@ -1,40 +1,50 @@
 """Frames that are made once. In a folder that Spark reaches they are Parquet, and a killed run goes on after the last
-one; without a folder they are kept on the executors' disks for as long as the run lasts.
+one; without a folder they are kept for as long as the run lasts, on the executors' disks, and by the driver where they
+have few rows.
 
     plan/          whose work this is, as one row of JSON
     NAME/          the rows of a stage
     NAME.done/     one row, written after them: the plan's fingerprint, the rows' number and their schema
 
 A stage without its mark is made again. Marks are Parquet too: what Spark can write is all that is asked of a folder.
-A part that is lost with an executor's disk is made again by Spark, and must then be the same as before: where a frame
-cannot promise that, a folder can.
+
+Without a folder, nothing is made a second time either. The rows of a user's DataFrame may come in another order when
+Spark computes them again, for after a shuffle they come as the network brings them, and documents are numbered by it;
+and a plan that holds the plans of all steps before it grows with a power of their number, until Spark's memory is full
+of it. So a stage is cut off from what it was made of (`localCheckpoint`), and kept on two executors where there are
+two: one may be lost. When both copies are lost the run fails, and says so.
 """
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 from pyspark.storagelevel import StorageLevel
 
 from neardup.engines.work import difference
-from neardup.errors import WorkError
+from neardup.errors import UsageError, WorkError
+from neardup.spark.listing import escaped
 from neardup.spark.tasks import unwrapping
 
 _PLAN = "plan string"
 _DONE = "plan string, rows bigint, schema string"
 _ANY: dict[str, Any] = {"recipe": None, "inputs": []}
+_START_OVER = "Start over with --fresh, or delete the work folder."
 _NOTHING_THERE = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 
 
 class Stages:
     """The stages of one run. Belongs to a plan; another plan's folder is refused."""
 
-    def __init__(self, spark: SparkSession, folder: str | None, plan: dict[str, Any]) -> None:
+    def __init__(
+        self, spark: SparkSession, folder: str | None, plan: dict[str, Any], *, resumable: bool = True
+    ) -> None:
         self._spark = spark
         self._folder = folder.rstrip("/") if folder is not None else None
         self._kept: dict[str, tuple[DataFrame, int]] = {}
@@ -43,7 +53,7 @@ class Stages:
         self.resumed = False
         """Whether earlier work was found."""
         if self._folder is not None:
-            self._claim(json.loads(text), text)
+            self._claim(json.loads(text), text, resumable)
 
     def __enter__(self) -> "Stages":
         return self
@@ -70,22 +80,29 @@ class Stages:
         """How many rows a stage has, that has been kept."""
         return self._kept[name][1]
 
-    def drop(self) -> None:
+    def drop(self, *, but: Container[str] = ()) -> None:
         """Let go of what is kept without a folder; what is in one stays."""
-        if self._folder is None:
-            for frame, _ in self._kept.values():
-                frame.unpersist()
-        self._kept = {}
+        for name in [name for name in self._kept if name not in but]:
+            frame, _ = self._kept.pop(name)
+            if self._folder is None:
+                _let_go(frame)
 
-    def _claim(self, mine: dict[str, Any], text: str) -> None:
+    def _claim(self, mine: dict[str, Any], text: str, resumable: bool) -> None:
         found = self._read("plan", _PLAN)
         if found is None:
             self._write(self._spark.createDataFrame([(text,)], _PLAN).coalesce(1), "plan")
             return
+        if not resumable:
+            raise WorkError(
+                f"{self._folder} holds the work of a run, and one DataFrame cannot be told from another, so that "
+                "nothing can go on. Give a new folder, or delete this one."
+            )
         try:
             theirs = json.loads(found.plan)
         except ValueError as error:
-            raise WorkError(f"{self._folder}/plan: cannot be read ({error}). Delete {self._folder}.") from error
+            raise WorkError(
+                f"{self._folder}/plan: cannot be read ({error}). Delete {self._folder} to start over."
+            ) from error
         if theirs != mine:
             raise WorkError(
                 f"{self._folder} holds the work of another run: {difference(_ANY | theirs, _ANY | mine)}. "
@@ -95,14 +112,31 @@ class Stages:
 
     def _made(self, name: str, frame: DataFrame) -> tuple[DataFrame, int]:
         if self._folder is None:
-            kept = frame.persist(StorageLevel.DISK_ONLY)
+            kept = self._remembered(frame)
             return kept, kept.count()
         self._write(frame, name)
-        back = self._spark.read.schema(frame.schema).parquet(f"{self._folder}/{name}")
+        back = self._spark.read.schema(frame.schema).parquet(escaped(f"{self._folder}/{name}"))
         rows = back.count()
         mark = (self._fingerprint, rows, frame.schema.json())
         self._write(self._spark.createDataFrame([mark], _DONE).coalesce(1), f"{name}.done")
         return back, rows
+
+    def _remembered(self, frame: DataFrame) -> DataFrame:
+        try:
+            return frame.localCheckpoint(True, self._twice)
+        except PySparkException as error:
+            if "NOT_SUPPORTED" not in (error.getCondition() or ""):
+                raise
+            raise UsageError(
+                f"this Spark session keeps no frames ({error.getCondition()}), so the steps of a run need a folder: "
+                "give work= one that all executors reach."
+            ) from error
+
+    @property
+    def _twice(self) -> StorageLevel:
+        """On two executors; where all is in one process there is no second one."""
+        here = (self._spark.conf.get("spark.master", None) or "").startswith("local")
+        return StorageLevel.DISK_ONLY if here else StorageLevel.DISK_ONLY_2
 
     def _found(self, name: str) -> tuple[DataFrame, int] | None:
         mark = self._mark(name)
@@ -111,12 +145,12 @@ class Stages:
         place = f"{self._folder}/{name}"
         schema = StructType.fromJson(json.loads(mark.schema))
         try:
-            back = self._spark.read.schema(schema).parquet(place)
+            back = self._spark.read.schema(schema).parquet(escaped(place))
             rows = back.count()
         except AnalysisException as error:
-            raise WorkError(f"{place} is gone, though it was finished. Start over with --fresh.") from error
+            raise WorkError(f"{place} is gone, though it was finished. {_START_OVER}") from error
         if rows != mark.rows:
-            raise WorkError(f"{place} has {rows:,} rows, and {mark.rows:,} were written. Start over with --fresh.")
+            raise WorkError(f"{place} has {rows:,} rows, and {mark.rows:,} were written. {_START_OVER}")
         return back, rows
 
     def _mark(self, name: str) -> Row | None:
@@ -124,13 +158,13 @@ class Stages:
             return None
         mark = self._read(f"{name}.done", _DONE)
         if mark is not None and mark.plan != self._fingerprint:
-            raise WorkError(f"{self._folder}/{name} was made by another plan. Start over with --fresh.")
+            raise WorkError(f"{self._folder}/{name} was made by another plan. {_START_OVER}")
         return mark
 
     def _read(self, name: str, schema: str) -> Row | None:
         """The one row of a mark; None where it was never written, or not to its end."""
         try:
-            rows = self._spark.read.schema(schema).parquet(f"{self._folder}/{name}").collect()
+            rows = self._spark.read.schema(schema).parquet(escaped(f"{self._folder}/{name}")).collect()
         except AnalysisException as error:
             if error.getCondition() in _NOTHING_THERE:
                 return None
@@ -139,3 +173,9 @@ class Stages:
 
     def _write(self, frame: DataFrame, name: str) -> None:
         frame.write.mode("overwrite").option("compression", "zstd").parquet(f"{self._folder}/{name}")
+
+
+def _let_go(frame: DataFrame) -> None:
+    """Of a checkpoint: at once where that can be said, and else when nothing refers to it any more."""
+    with suppress(AttributeError):  # Spark Connect has no plans to look into, and lets go by itself
+        frame._jdf.queryExecution().logical().rdd().unpersist(False)

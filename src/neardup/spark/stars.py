@@ -6,13 +6,18 @@ for the first document it is right, and for every other one when it is for those
 the answer of the local engine, whatever they begin with (Blelloch, Fineman and Shun, "Greedy sequential maximal
 independent set and matching are parallel on average", for how soon).
 
-The first round presumes, bucket by bucket, from the scores of the sketches.
+The first round presumes, bucket by bucket, from the scores of the sketches. What a later one is given is settled as far
+as the one before found what it was given, and one document further; beyond that it is a guess: the similar pairs that
+were found, followed document after document. Every round settles more, and the guess decides how much: in a crowd of
+which only the latest count, a document that is kept by mistake moves everybody's candidates behind it, and what was
+found there is worth little, while what follows from the pairs is nearly right.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -21,16 +26,13 @@ from neardup.spark.passes import PAIRS, StarPass, marked
 from neardup.spark.sketching import Sent
 from neardup.spark.stages import Stages
 from neardup.spark.tasks import mapped
-from neardup.spark.weighing import WEIGHED, Scale
+from neardup.spark.weighing import WEIGHED, Scale, at_hand
 
 _FEW = 4
 """Pairs of a document that are measured at once while it is presumed that one of them is similar."""
 
 _AT_HOME = 20_000_000
-"""Similar pairs up to which a round's outcome is followed to its end by one machine."""
-
-_HURRIED = 8
-"""Rounds in which that is tried. Where crowds are cut short it need not lead anywhere; without it, every round does."""
+"""Similar pairs that are followed by one machine, or about as many."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,10 @@ def stars(sent: Sent, buckets: DataFrame, scale: Scale, size: int, stages: Stage
             while True:
                 asked = _asked(_judged(chosen, known, rule.threshold), rule.presumed)
                 name = f"measured-{rounds}-{steps}"
-                found = stages.keep(name, _weigh(scale, asked))
-                if not stages.rows(name):
+                few = None if stages.done(name) else at_hand(asked)
+                if few is not None and not few.num_rows:
                     break
+                found = stages.keep(name, _weigh(scale, asked, few))
                 measured += stages.rows(name)
                 known = found if known is None else known.unionByName(found)
                 steps += 1
@@ -75,15 +78,15 @@ def stars(sent: Sent, buckets: DataFrame, scale: Scale, size: int, stages: Stage
             crowded = chosen.filter("cut").count()
             return Formed(_with_evidence(centres, known, scale, stages), crowded, rounds, measured)
         similar = judged.filter(F.col("value") >= rule.threshold).select("i", "j")
-        removed = (_followed(similar, size) if rounds < _HURRIED else None) or found_out
+        removed = _followed(similar, found_out, settled(removed, found_out), size)
 
 
 def _later(passed: StarPass, buckets: DataFrame) -> Callable[[], DataFrame]:
     return lambda: _chosen(mapped(buckets, passed, PAIRS))
 
 
-def _weigh(scale: Scale, asked: DataFrame) -> Callable[[], DataFrame]:
-    return lambda: scale.weighed(asked)
+def _weigh(scale: Scale, asked: DataFrame, few: pa.Table | None) -> Callable[[], DataFrame]:
+    return lambda: scale.weighed(asked) if few is None else scale.weighed_few(few)
 
 
 def _chosen(pairs: DataFrame) -> DataFrame:
@@ -129,19 +132,30 @@ def _asked(judged: DataFrame, presumed: float) -> DataFrame:
     return rows.filter(F.col("unknown") & (F.col("success").isNotNull() | ~F.col("hope") | few)).select("i", "j")
 
 
-def _followed(similar: DataFrame, size: int) -> bytes | None:
-    """Who is removed by these pairs, document after document; None: they are too many for one machine."""
-    pairs = similar.limit(_AT_HOME + 1).toArrow()
-    if pairs.num_rows > _AT_HOME:
-        return None
+def settled(given: bytes | None, found: bytes) -> int:
+    """Up to which row what was found is right: the first that is not as it was given has seen the right ones."""
+    if given is None:
+        return 0
+    differing = np.frombuffer(given, np.uint8) ^ np.frombuffer(found, np.uint8)
+    return int(np.unpackbits(differing, bitorder="little").argmax())
+
+
+def _followed(similar: DataFrame, found: bytes, last: int, size: int) -> bytes:
+    """Who is removed: as found up to row `last`, and then as the pairs say, as far as one machine can follow them."""
+    open_ones = similar.filter(F.col("i") > last)
+    number = open_ones.count()
+    end = size if number <= _AT_HOME else last + max(1, (size - last) * _AT_HOME // number)
+    return follow(open_ones.filter(F.col("i") < end).toArrow(), found, last, end)
+
+
+def follow(pairs: pa.Table, found: bytes, last: int, end: int) -> bytes:
+    """The rows between `last` and `end` by these pairs, all others as found."""
+    removed = np.unpackbits(np.frombuffer(found, np.uint8), bitorder="little").view(np.bool_)
+    removed[last + 1 : end] = False
     later, earlier = (pairs[name].to_numpy() for name in ("i", "j"))
-    removed = np.zeros(size, np.bool_)
     order = np.argsort(later, kind="stable")
     kernel.follow(later[order], earlier[order], removed)
-    bits = np.zeros(size // 8 + 1, np.uint8)
-    packed = np.packbits(removed, bitorder="little")
-    bits[: len(packed)] = packed
-    return bits.tobytes()
+    return np.packbits(removed, bitorder="little").tobytes()
 
 
 def _with_evidence(centres: DataFrame, known: DataFrame | None, scale: Scale, stages: Stages) -> DataFrame:

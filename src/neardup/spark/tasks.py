@@ -25,6 +25,7 @@ Batches = Iterator[pa.RecordBatch]
 _SIGN = "neardup-failure:"
 _FAILURE = re.compile(rf"{_SIGN}(\{{.*\}})")
 _STACK = re.compile(r"\n\s*(?:at |Driver stacktrace|JVM stacktrace|SQLSTATE|== )")
+_LOST = "Checkpoint block rdd_"
 _LONGEST = 600
 
 
@@ -84,6 +85,11 @@ def unwrapped(error: Exception) -> Exception:
     found = _FAILURE.search(text)
     if found is not None:
         return _ours(found[1]) or error
+    if _LOST in text:
+        return NeardupError(
+            "a Spark executor was lost, with the only copy of what earlier steps had made. Run it again with work= a "
+            "folder that all executors reach: what is done stays there."
+        )
     if not isinstance(error, PySparkException) and type(error).__name__ != "Py4JJavaError":
         return error
     if "Traceback (most recent call last)" in text:  # a mistake in Python code: the whole of it is worth reading

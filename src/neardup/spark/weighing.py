@@ -23,6 +23,10 @@ from neardup.verify.projected import Projected
 from neardup.verify.resemblance import Overlap, overlap
 from neardup.verify.signatures import Rule, Signatures
 
+_FEW = 500_000
+"""Pairs that the driver holds and names to every executor: a query that begins with them is as short as the first one,
+however many rounds there were before."""
+
 EVIDENCE = ("relation", "score", "resemblance", "inside", "around")
 WEIGHED = pa.schema(
     [
@@ -113,8 +117,11 @@ class Scale:
         if not exact and recipe.sketcher.on_the_fly is None:
             return cls(sent, members.drop("number"), exact)
         wanted = candidates.entries.select("number").distinct()
-        shelf = stages.keep("shelf", lambda: documents.read(Shelving(sent, exact), SHELF, only=wanted))
-        return cls(sent, members.join(shelf, "number").drop("number"), exact)
+
+        def shelf() -> DataFrame:
+            return members.join(documents.read(Shelving(sent, exact), SHELF, only=wanted), "number").drop("number")
+
+        return cls(sent, stages.keep("shelf", shelf), exact)
 
     @property
     def rule(self) -> Rule:
@@ -142,12 +149,28 @@ class Scale:
         return Verifier(recipe, none, empty, projected, meter, places)
 
     def weighed(self, pairs: DataFrame) -> DataFrame:
-        """Pairs i, j → WEIGHED."""
-        columns = [name for name in self.payload.columns if name != "row"]
-        joined = pairs.select("i", "j")
-        for end in "ij":
-            side = self.payload.select(
-                F.col("row").alias(end), *(F.col(name).alias(f"{name}_{end}") for name in columns)
-            )
-            joined = joined.join(side, end)
-        return mapped(joined, _Weighing(self.sent, self.exact), WEIGHED)
+        """Pairs i, j → WEIGHED. Both documents of a pair are looked up in one join, and meet afterwards."""
+        names = [name for name in self.payload.columns if name != "row"]
+        sides = pairs.select("i", "j", F.explode(F.array("i", "j")).alias("row"))
+        return self._met(sides.join(self.payload, "row"), names)
+
+    def weighed_few(self, pairs: pa.Table) -> DataFrame:
+        """The same where the pairs are at hand: they go to the documents, and of those only the asked ones travel."""
+        names = [name for name in self.payload.columns if name != "row"]
+        here = self.payload.sparkSession.createDataFrame(pairs)
+        sides = here.select("i", "j", F.explode(F.array("i", "j")).alias("row"))
+        return self._met(self.payload.join(F.broadcast(sides), "row"), names)
+
+    def _met(self, found: DataFrame, names: list[str]) -> DataFrame:
+        held = F.struct(*names)
+        both = found.groupBy("i", "j").agg(
+            *(F.first(F.when(F.col("row") == F.col(end), held), ignorenulls=True).alias(f"of_{end}") for end in "ij")
+        )
+        columns = [F.col(f"of_{end}.{name}").alias(f"{name}_{end}") for end in "ij" for name in names]
+        return mapped(both.select("i", "j", *columns), _Weighing(self.sent, self.exact), WEIGHED)
+
+
+def at_hand(pairs: DataFrame) -> pa.Table | None:
+    """The pairs, where they are few; None where they are many."""
+    found = pairs.limit(_FEW + 1).toArrow()
+    return found if found.num_rows <= _FEW else None

@@ -1,0 +1,99 @@
+"""What is there, and what is to go, wherever Spark writes: by Hadoop's file systems where the session lets us have
+them, and by what any session can do elsewhere (Spark Connect: no deleting, but writing nothing over something).
+
+An output folder is new, of an earlier run, or refused: `write` replaces folders, and they might be somebody else's.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from neardup.errors import OutputError, UsageError
+from neardup.spark.listing import escaped
+
+OURS = ("run.json", "kept", "removed.parquet", "groups.parquet", "skipped.parquet", "work")
+"""What a run writes. run.json is there when all others are whole, so it goes first."""
+
+
+def prepare(spark: SparkSession, out: str, inputs: Sequence[str], *, fresh: bool) -> None:
+    """An output folder to begin or to go on in; `fresh` deletes what an earlier run left there, and nothing else."""
+    place = _absolute(out)
+    for name in inputs:
+        if _absolute(name).startswith(f"{place}/"):
+            raise UsageError(f"{name} lies in the output folder {out}, which is written to; choose another one.")
+    refuse_foreign(spark, out)
+    if fresh:
+        for name in OURS:
+            delete(spark, f"{out}/{name}")
+
+
+def refuse_foreign(spark: SparkSession, out: str) -> None:
+    """A folder `kept` that no run of ours has written: it would be replaced."""
+    if not exists(spark, f"{out}/kept"):
+        return
+    if not any(exists(spark, f"{out}/{name}") for name in ("removed.parquet", "work/plan")):
+        raise OutputError(
+            f"{out}/kept is there, and neither {out}/removed.parquet nor {out}/work is: it is not of an earlier run. "
+            "Choose another folder, or empty it."
+        )
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """Whether there is a file or a folder of this name."""
+    found = _hadoop(spark, path)
+    if found is not None:
+        files, place = found
+        return bool(files.exists(place))
+    try:
+        spark.read.format("binaryFile").load(escaped(path)).schema  # noqa: B018 - what is not there is told now
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return False
+    return True
+
+
+def delete(spark: SparkSession, path: str) -> None:
+    """With all that is in it. Where nothing can be deleted, an empty folder stays."""
+    found = _hadoop(spark, path)
+    if found is not None:
+        files, place = found
+        files.delete(place, True)
+    elif exists(spark, path):
+        spark.createDataFrame([], "value string").write.mode("overwrite").text(path)
+
+
+def write_text(spark: SparkSession, path: str, text: str) -> None:
+    """A file where that can be had, and a folder with one file elsewhere."""
+    found = _hadoop(spark, path)
+    if found is None:
+        spark.createDataFrame([(text,)], "value string").coalesce(1).write.mode("overwrite").text(path)
+        return
+    files, place = found
+    stream = files.create(place, True)
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
+
+
+def _hadoop(spark: SparkSession, path: str) -> tuple[Any, Any] | None:
+    """The file system and the path in it; None where the session does not let us have them."""
+    try:
+        jvm: Any = spark._jvm
+        place = jvm.org.apache.hadoop.fs.Path(path)
+        return place.getFileSystem(spark._jsc.hadoopConfiguration()), place
+    except Exception as error:
+        if isinstance(error, AttributeError) or "Py4JSecurityException" in str(error):
+            return None  # Spark Connect; clusters where users share a Java
+        raise
+
+
+def _absolute(place: str) -> str:
+    """Local paths whole and without links, all others as they are."""
+    plain = place.removeprefix("file://")
+    return plain.rstrip("/") if "://" in plain else str(Path(os.path.abspath(plain)).resolve())
