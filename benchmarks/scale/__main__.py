@@ -55,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
             asked.results.mkdir(parents=True, exist_ok=True)
             ordered = [rows[key] for key in sorted(rows, key=lambda key: (key[1] == "disk", key[0]))]
             path.write_text(json.dumps({**machine.describe(), "rows": ordered}, indent=1) + "\n")
-    for picture in filter(None, (asked.results / "scale.svg", asked.results / "scale.png", asked.picture)):
+    for picture in filter(None, (asked.results / "scale.svg", asked.picture)):
         plot.draw(ordered, picture)
     (asked.results / "scale.md").write_text(table(ordered) + "\n")
     print(table(ordered))

@@ -19,6 +19,7 @@ _COMMANDS = {
     "pairs": "List the similar pairs of a collection with their scores.",
     "compare": "Compare two documents by every system, and show what they share.",
     "recipes": "List the published systems, or show one as TOML.",
+    "plan": "Say what a run will cost: bytes, hours and money, and whether one machine does.",
     "tune": "Choose parameters, and see what they will find.",
     "report": "Make the page that shows a finished run.",
     "audit": "Measure how right a finished run is: recall by brute force, precision by people.",
