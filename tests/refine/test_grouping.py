@@ -283,3 +283,9 @@ class TestSample:
         assert near.sum() > 200
         assert (exact[near] >= 0.5).mean() > 0.99
         assert near[exact >= 0.8].mean() > 0.97
+
+
+@pytest.mark.parametrize("name", ["text_field", "html_field", "signature_field", "id_field", "query"])
+def test_names_are_strings(name):
+    with pytest.raises(UsageError, match=rf"{name} = 5: a string, or None"):
+        group([{"id": "a", "text": "one two"}], **{name: 5})

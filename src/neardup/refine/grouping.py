@@ -76,6 +76,15 @@ def group(
     """
     if not isinstance(threshold, Real) or not 0.0 <= threshold <= 1.0:
         raise UsageError(f"threshold = {threshold!r}: a share of the passages, a number from 0 to 1; 0.7 is usual.")
+    named = {
+        "text_field": text_field,
+        "html_field": html_field,
+        "signature_field": signature_field,
+        "id_field": id_field,
+    }
+    for name, value in {**named, "query": query}.items():
+        if not isinstance(value, str | None):
+            raise UsageError(f"{name} = {value!r}: a string, or None.")
     names = Fields(text_field, html_field, signature_field, id_field)
     page = results if isinstance(results, Page) else formats.read(results, format=format, fields=names)
     rows, bases, by_passages = _signed(page.results, query, extract)
