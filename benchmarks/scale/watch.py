@@ -16,8 +16,8 @@ from pathlib import Path
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _EVERY = 0.2
-_SELDOM = 5
-"""Looks for one at memory, which is dear to find out."""
+_OFTEN, _SELDOM = 25, 5
+"""So many looks see the memory too, for a process may be short; then one in so many, for much of it is dear to see."""
 
 
 class Watch(threading.Thread):
@@ -46,7 +46,7 @@ class Watch(threading.Thread):
             now = sum(map(_cpu_seconds, everyone))
             self._times.append(time.time())
             self._cpu.append(max(now, self._cpu[-1] if self._cpu else 0.0))
-            if len(self._times) % _SELDOM == 1:
+            if len(self._times) < _OFTEN or len(self._times) % _SELDOM == 1:
                 self.peak = max(self.peak, sum(map(_proportional_bytes, everyone)))
 
     @property
