@@ -31,6 +31,7 @@ STAGES = {
     "copies": ("copies",),
     "keys": ("entries",),
     "order": ("order",),
+    "members": ("members",),
     "texts again": ("shelf",),
     "buckets": ("round",),
     "measure": ("measured", "centres"),

@@ -121,7 +121,7 @@ def _size(folder: Path) -> int:
 
 def _rows(work: Path) -> dict[str, int]:
     """How many rows the stages have that the plan's formulas speak of."""
-    names = ("sketches", "copies", "entries", "order", "shelf")
+    names = ("sketches", "copies", "entries", "order", "members", "shelf")
     found = {name: _counted(work / name) for name in names if (work / name).exists()}
     found["measured"] = sum(_counted(path) for path in work.glob("measured-*") if not path.name.endswith(".done"))
     return found

@@ -26,6 +26,7 @@ STEPS = {
     "copies": "candidates",
     "entries": "candidates",
     "order": "candidates",
+    "members": "candidates",
     "shelf": "verify",
     "round": "verify",
     "asked": "verify",

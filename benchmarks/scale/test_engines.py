@@ -12,7 +12,7 @@ from neardup.planning.cluster import Expected
 from neardup.planning.cluster import steps as planned
 from neardup.planning.constants import constants as known
 from neardup.recipes import load_recipe
-from neardup.spark import weighing
+from neardup.spark import judging
 
 DOCUMENTS = 1_000
 TOLERANCE = 0.25
@@ -41,7 +41,7 @@ def test_both_engines_remove_the_same(rows):
 def test_what_spark_says_is_by_stage(rows):
     found = {stage["name"]: stage for stage in rows[1]["stages"]}
     assert [*found][-1] == "kept"
-    assert {"sketches", "copies", "entries", "order", "shelf", "round", "measured", "decided"} < set(found)
+    assert {"sketches", "copies", "entries", "order", "members", "shelf", "round", "measured", "decided"} < set(found)
     for name in ("sketches", "shelf", "kept"):  # texts are read three times, and never more often
         assert found[name]["read_bytes"] >= rows[1]["input_bytes"], name
     assert found["entries"]["shuffle_rows"] >= 6 * (DOCUMENTS - rows[1]["rows"]["copies"])
@@ -74,7 +74,7 @@ def test_what_jobs_cost_is_not_in_what_a_unit_costs():
 
 
 def test_few_pairs_are_as_few_as_the_engine_has_them():
-    assert weighing._FEW == cluster.FEW
+    assert judging.FEW == cluster.FEW
 
 
 @pytest.mark.xdist_group("spark")

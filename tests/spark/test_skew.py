@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 import neardup
 from neardup.recipes import choose_recipe
-from neardup.spark.columns import binaries, pieces
+from neardup.spark import passes
+from neardup.spark.columns import binaries
 from neardup.spark.passes import StarPass
 from neardup.spark.sketching import Sent
 from neardup.spark.stars import follow, settled
@@ -56,17 +57,15 @@ def _buckets(documents: int, *, one: bool) -> pa.Table:
     rows = np.arange(documents) if one else np.repeat(np.arange(documents), np.diff(found.offsets))
     order = np.lexsort([rows, keys])
     at = pa.array(rows[order])
-    payload = {"words": binaries(made.words), "samples": binaries(made.samples)}
-    payload["ragged"] = pieces(made.ragged.values, made.ragged.offsets)
-    held = {name: column.take(at) for name, column in payload.items()}
-    return pa.table({"key": keys[order], "row": at, **held, "url": pa.nulls(len(at), pa.string())})
+    return pa.table({"key": keys[order], "row": at, "signature": binaries(made.samples).take(at)})
 
 
 def _passed(rows: pa.Table, removed: bytes | None) -> tuple[list[tuple[int, int, float]], list[int]]:
     """Pairs, and who was cut short."""
     sent = Sent.of(RECIPE)
     rule = Scale(sent, None, False).rule  # type: ignore[arg-type]
-    found = pa.Table.from_batches(list(StarPass(sent, rule, removed)(iter(rows.to_batches(100))))).to_pylist()
+    packs = passes._packing(iter(rows.to_batches(100)))
+    found = pa.Table.from_batches(list(StarPass(sent, rule, removed)(packs))).to_pylist()
     pairs = sorted((row["i"], row["j"], row["score"]) for row in found if row["j"] is not None)
     return pairs, sorted(row["i"] for row in found if row["j"] is None)
 

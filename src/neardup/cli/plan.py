@@ -21,6 +21,7 @@ _STEPS = {
     "copies": "find copies",
     "keys": "keys shuffled",
     "order": "order to keep in",
+    "members": "signatures",
     "texts again": "texts read again",
     "buckets": "buckets scored",
     "measure": "pairs measured",

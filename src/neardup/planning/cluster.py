@@ -24,8 +24,8 @@ ID = 24
 """Bytes of a document's id: assumed. Those of the collection that was measured have 9, and 8 of length."""
 
 
-FEW = 500_000
-"""Pairs up to which those go to the documents (spark.weighing), and not all candidates to the pairs."""
+FEW = 250_000
+"""Pairs up to which those go to the documents (spark.judging), and not all candidates to the pairs."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Expected:
 
     @property
     def shelved(self) -> int:
-        """Bytes of a candidate where it is measured: its sketch, its shingle set, and bits made on the fly."""
-        return self.prints.sketch + self.sets * WORD * self.prints.shingles + self.prints.later
+        """Bytes of a candidate where it is measured: its signature, its shingle set, and bits made on the fly."""
+        return self.prints.signature + self.sets * WORD * self.prints.shingles + self.prints.later
 
 
 @dataclass(frozen=True)
@@ -138,17 +138,24 @@ FORMULAS = (
         kept=lambda e: e.company * 3 * NUMBER,
     ),
     _Formula(
+        "members",
+        units=lambda e: e.standing,
+        read=lambda e: e.documents * (e.prints.sketch + NUMBER),
+        shuffled=lambda e: e.entries * NUMBER + e.company * 5 * NUMBER + e.standing * (e.prints.sketch + 2 * NUMBER),
+        kept=lambda e: e.standing * (e.prints.signature + 2 * NUMBER),
+    ),
+    _Formula(
         "texts again",
         units=lambda e: e.text if e.again else 0.0,
         read=lambda e: e.text if e.again else 0.0,
-        shuffled=lambda e: e.standing * (e.shelved + e.prints.sketch) if e.again else 0.0,
+        shuffled=lambda e: e.standing * (e.shelved + 3 * NUMBER) if e.again else 0.0,
         kept=lambda e: e.standing * e.shelved if e.again else 0.0,
     ),
     _Formula(
         "buckets",
         units=lambda e: e.entries,
-        read=lambda e: e.documents * e.prints.sketch + e.entries * 2 * NUMBER,
-        shuffled=lambda e: (e.entries + e.standing) * (e.prints.sketch + 2 * NUMBER) + e.entries * 2 * NUMBER,
+        read=lambda e: e.standing * e.prints.signature + e.entries * 2 * NUMBER,
+        shuffled=lambda e: (e.entries + e.standing) * (e.prints.signature + 2 * NUMBER) + e.entries * 2 * NUMBER,
         kept=lambda e: e.pairs * 2 * NUMBER,
     ),
     _Formula(

@@ -23,6 +23,8 @@ class Footprint:
 
     sketch: int
     """Bytes of words, samples, and of what varies from document to document."""
+    signature: int
+    """Bytes of it that candidates are compared by."""
     keys: int
     shingles: int
     """In its shingle set, 8 bytes each."""
@@ -45,8 +47,10 @@ class Footprint:
         held = Ragged(some[:elements], np.array([0, elements], np.int64))
         keys = sketcher.keys(np.ascontiguousarray(some[None, : sketcher.words]), held)
         later = sketcher.on_the_fly
+        words = WORD * (sketcher.words + elements)
         return cls(
-            sketch=WORD * (sketcher.words + elements) + sketcher.samples,
+            sketch=words + sketcher.samples,
+            signature=sketcher.samples or words,
             keys=len(keys.values),
             shingles=shingles,
             later=0 if later is None else WORD * later.words,

@@ -44,7 +44,7 @@ def on_one(
 def resident(expected: Expected, known: Constants) -> float:
     """Bytes: what is kept of every document, the bitmap of keys, and what candidates are compared by."""
     bitmap = min(expected.documents * expected.prints.keys, _COUNTERS)
-    candidates = expected.standing * expected.prints.sketch + expected.entries * NUMBER
+    candidates = expected.standing * expected.prints.signature + expected.entries * NUMBER
     return known.local["base_bytes"] + expected.documents * known.local["bytes_per_document"] + bitmap + candidates
 
 

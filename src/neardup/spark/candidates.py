@@ -6,6 +6,7 @@ have company they get a row: 0 is the one that is kept first. The row of an iden
 
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
@@ -15,9 +16,11 @@ from neardup.recipe import Recipe
 from neardup.sketches.artefact import SLOTS
 from neardup.sketches.base import Sketcher
 from neardup.spark.chosen import among, without
-from neardup.spark.columns import PAYLOAD
+from neardup.spark.columns import PAYLOAD, signed_off
+from neardup.spark.passes import packed
 from neardup.spark.sketching import Sent, compared, keys
 from neardup.spark.stages import Stages
+from neardup.spark.tasks import Batches, mapped
 
 _PARTITION = 8 << 20
 _MOST_PARTITIONS = 20_000
@@ -40,31 +43,39 @@ class Candidates:
     """number, holder, row: of every document with company."""
     sets: DataFrame
     """holder, best, row: the identity sets among them, the number of the one that is kept first, and its row."""
+    members: DataFrame
+    """number, row, address, signature: of documents that stand in buckets."""
     size: int
     """How many documents have company."""
     standing: int
     """How many entries there are."""
 
-    def buckets(self, sketches: DataFrame, sketcher: Sketcher) -> DataFrame:
-        """key, row and what signatures are made of; a bucket is in one partition, in order.
+    def buckets(self, sketcher: Sketcher) -> DataFrame:
+        """key, row and signature, packed; a bucket is in one partition, in order.
 
         Frames that are persisted are never put together into fewer partitions, and a task costs a tenth of a second
         whatever it has to do: so there are as many as the rows are worth.
         """
-        each = _ENTRY + 8 * sketcher.words + sketcher.samples + _RAGGED * sketcher.has_ragged
+        each = _ENTRY + (sketcher.samples or 8 * sketcher.words + _RAGGED * sketcher.has_ragged)
         partitions = min(max(1, self.standing * each // _PARTITION), _MOST_PARTITIONS)
-        return (
-            self.entries.join(self.members(sketches), "number")
-            .drop("number", "address")
-            .repartition(partitions, "key")
-            .sortWithinPartitions("key", "row")
-        )
+        rows = self.entries.join(self.members.drop("address"), "number").select("key", "row", "signature")
+        return packed(rows.repartition(partitions, "key").sortWithinPartitions("key", "row"))
 
-    def members(self, sketches: DataFrame) -> DataFrame:
-        """number, row, and what signatures and places are made of: of documents that stand in buckets."""
-        standing = self.entries.select("number").distinct()
-        rows = self.sets.select(F.col("holder").alias("number"), "row")
-        return among(sketches.select("number", "address", *PAYLOAD), standing).join(rows, "number")
+
+_MEMBERS = "number bigint, row bigint, address string, signature binary"
+
+
+@dataclass(frozen=True)
+class _Signing:
+    """Runs on executors: number, row, address, PAYLOAD → members."""
+
+    sent: Sent
+
+    def __call__(self, batches: Batches) -> Batches:
+        sketcher = self.sent.recipe.sketcher
+        for rows in batches:
+            told = {name: rows.column(name) for name in ("number", "row", "address")}
+            yield pa.RecordBatch.from_pydict({**told, "signature": signed_off(sketcher, rows)})
 
 
 def candidates(
@@ -91,7 +102,14 @@ def candidates(
     ranked = copies.unionByName(alone.select("number", F.col("number").alias("holder")))
     order = _ordered(spark, ranked, documents, recipe.clusters.keep, stages, said)
     sets = order.groupBy("holder").agg(F.min_by("number", "row").alias("best"), F.min("row").alias("row"))
-    return Candidates(kept, order, sets, stages.rows("order"), stages.rows("entries"))
+
+    def members() -> DataFrame:
+        rows = sets.select(F.col("holder").alias("number"), "row")
+        shown = among(sketches.select("number", "address", *PAYLOAD), standing).join(rows, "number")
+        return mapped(shown, _Signing(sent), _MEMBERS)
+
+    members_kept = stages.keep("members", members)
+    return Candidates(kept, order, sets, members_kept, stages.rows("order"), stages.rows("entries"))
 
 
 def _ordered(

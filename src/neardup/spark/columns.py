@@ -2,6 +2,7 @@
 
 words, samples   the same number of bytes for every document
 ragged           as many 64-bit words as a document happens to have
+signature        what is made of these: what candidates are compared by
 """
 
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.kernels import groups as kernel
 from neardup.sketches.base import Ragged, Sketcher
 from neardup.verify.signatures import Signatures
 
@@ -57,10 +59,19 @@ def signed(values: NDArray[np.uint64]) -> pa.Array:
     return pa.array(np.ascontiguousarray(values).view(np.int64))
 
 
-def signatures(sketcher: Sketcher, rows: Any, after: str = "") -> Signatures:
-    """The signatures of rows that have the columns of PAYLOAD, with this ending."""
-    n = rows.num_rows
-    words = matrix(rows.column(f"words{after}"), np.uint64, sketcher.words)
-    samples = matrix(rows.column(f"samples{after}"), np.uint8, sketcher.samples)
-    urls = rows.column(f"url{after}").to_pylist() if sketcher.needs_urls else [None] * n
-    return Signatures.of_columns(sketcher, samples, words, ragged(rows.column(f"ragged{after}")), urls)
+def signed_off(sketcher: Sketcher, rows: pa.RecordBatch) -> pa.Array:
+    """The signatures of rows that have the columns of PAYLOAD, as bytes."""
+    words = matrix(rows.column("words"), np.uint64, sketcher.words)
+    samples = matrix(rows.column("samples"), np.uint8, sketcher.samples)
+    urls = rows.column("url").to_pylist() if sketcher.needs_urls else [None] * rows.num_rows
+    made = Signatures.of_columns(sketcher, samples, words, ragged(rows.column("ragged")), urls)
+    return binaries(made.samples) if made.comparison.kind == kernel.SAMPLES else pieces(made.words, made.offsets)
+
+
+def signatures(sketcher: Sketcher, column: pa.Array) -> Signatures:
+    """The inverse."""
+    comparison = sketcher.comparison
+    if comparison.kind == kernel.SAMPLES:
+        return Signatures(comparison, matrix(column, np.uint8, sketcher.samples))
+    words, offsets = ragged(column)
+    return Signatures(comparison, words=words, offsets=offsets)

@@ -2,7 +2,8 @@
 
     pairs    i, j, score    the rows of two documents, the later first; j null: i had more candidates than count
 
-Who is kept travels to the executors as a bit per row.
+Who is kept travels to the executors as a bit per row. Buckets are passed over again and again, and Java hands rows to
+Python one after the other: so hundreds of them are packed into one, as Arrow has them.
 """
 
 from collections.abc import Iterator
@@ -24,6 +25,9 @@ PAIRS = "i bigint, j bigint, score double"
 
 _ROWS, _BYTES = 1 << 16, 256 << 20
 """Rows that a kernel is given at once, or as many as have these bytes."""
+
+_PACK = 96 << 10
+"""Bytes of a pack. Spark hands over ten thousand at once, which must be less than 2 GB."""
 
 _BLOCK = 20
 """Bits of a row's place in a block of bits."""
@@ -54,7 +58,7 @@ class StarPass:
             there = np.zeros(len(begins) - 1, np.int64)
             there[0] = carried
             cut = np.zeros(len(places), np.bool_)
-            shown = signatures(recipe.sketcher, rows.combine_chunks())
+            shown = signatures(recipe.sketcher, rows["signature"])
             pairs, scores = kernel.star_pass(
                 begins,
                 there,
@@ -87,7 +91,7 @@ class ComponentPass:
         for rows in _whole(_together(batches)):
             places = rows["row"].to_numpy()
             cut = np.zeros(len(places), np.bool_)
-            shown = signatures(recipe.sketcher, rows.combine_chunks())
+            shown = signatures(recipe.sketcher, rows["signature"])
             pairs, scores = kernel.component_pass(
                 _begins(rows),
                 np.ascontiguousarray(places if known is None else known[places]),
@@ -101,10 +105,35 @@ class ComponentPass:
             yield _pairs(places, pairs, scores, cut)
 
 
+def packed(buckets: DataFrame) -> DataFrame:
+    """The rows of buckets, many in one; those of a partition stay in order."""
+    return mapped(buckets, _packing, "pack binary")
+
+
+def _packing(batches: Batches) -> Batches:
+    """Runs on executors. A row longer than a pack is one by itself."""
+    for batch in batches:
+        packs, start = [], 0
+        each = max(1, _PACK * batch.num_rows // max(1, batch.nbytes))
+        while start < batch.num_rows:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch.slice(start, each))
+            packs.append(sink.getvalue().to_pybytes())
+            start += each
+        yield pa.RecordBatch.from_arrays([pa.array(packs, pa.binary())], names=["pack"])
+
+
+def _unpacked(batches: Batches) -> Batches:
+    for batch in batches:
+        for pack in batch.column("pack"):
+            yield from pa.ipc.open_stream(pack.as_buffer())
+
+
 def _together(batches: Batches) -> Iterator[pa.Table]:
     """Small batches in one."""
     waiting: list[pa.RecordBatch] = []
-    for batch in batches:
+    for batch in _unpacked(batches):
         if batch.num_rows:
             waiting.append(batch)
         if sum(b.num_rows for b in waiting) >= _ROWS or sum(b.nbytes for b in waiting) >= _BYTES:

@@ -91,15 +91,15 @@ def dedup(
         found = candidates(spark, sketches, recipe, sent, stages, more)
     _say(steps, more)
     with steps.step("verify"), unwrapping():
-        scale = Scale.of(sent, found, sketches, documents, stages)
-        buckets = found.buckets(sketches, recipe.sketcher).persist(StorageLevel.DISK_ONLY)
+        scale = Scale.of(sent, found, documents, stages)
+        buckets = found.buckets(recipe.sketcher).persist(StorageLevel.DISK_ONLY)
         until_closed.callback(buckets.unpersist)
         formed = _formed(sent, found, buckets, scale, stages)
         buckets.unpersist()
     with steps.step("decide"), unwrapping():
         decisions = stages.keep("decided", decided(found, formed, *scale.how))
         documents.check()
-        members = found.entries.select("number").distinct().count()
+        members = stages.rows("members")
     stages.drop(but=("rows", "lines", "sketches", "repeated", "decided"))
     problems = unread(spark, sketches, repeated, documents.noted)
     told = list(dict.fromkeys([*said, *more]))

@@ -23,10 +23,6 @@ from neardup.verify.projected import Projected
 from neardup.verify.resemblance import Overlap, overlap
 from neardup.verify.signatures import Rule, Signatures
 
-_FEW = 500_000
-"""Pairs that the driver holds and names to every executor: a query that begins with them is as short as the first one,
-however many rounds there were before."""
-
 EVIDENCE = ("relation", "score", "resemblance", "inside", "around")
 WEIGHED = pa.schema(
     [
@@ -88,7 +84,7 @@ class _Weighing:
             projected = Projected(later, np.arange(n), lambda _: bits)
         places = Places.at(n, [(0, rows["address"].combine_chunks())]) if recipe.verify.by_place else None
         meter = _InMemory(*ragged(rows["set"])) if self.exact else None
-        return Verifier(recipe, np.arange(n), signatures(recipe.sketcher, rows), projected, meter, places)
+        return Verifier(recipe, np.arange(n), signatures(recipe.sketcher, rows["signature"]), projected, meter, places)
 
 
 def _side(rows: pa.RecordBatch, end: str) -> pa.Table:
@@ -107,16 +103,14 @@ class Scale:
     exact: bool
 
     @classmethod
-    def of(
-        cls, sent: Sent, candidates: Candidates, sketches: DataFrame, documents: Collected, stages: Stages
-    ) -> "Scale":
+    def of(cls, sent: Sent, candidates: Candidates, documents: Collected, stages: Stages) -> "Scale":
         """The text of candidates is read once more where the recipe needs it."""
         recipe = sent.recipe
         exact = recipe.verify.method == "exact"
-        members = candidates.members(sketches)
+        members = candidates.members
         if not exact and recipe.sketcher.on_the_fly is None:
             return cls(sent, members.drop("number"), exact)
-        wanted = candidates.entries.select("number").distinct()
+        wanted = members.select("number")
 
         def shelf() -> DataFrame:
             return members.join(documents.read(Shelving(sent, exact), SHELF, only=wanted), "number").drop("number")
@@ -168,9 +162,3 @@ class Scale:
         )
         columns = [F.col(f"of_{end}.{name}").alias(f"{name}_{end}") for end in "ij" for name in names]
         return mapped(both.select("i", "j", *columns), _Weighing(self.sent, self.exact), WEIGHED)
-
-
-def at_hand(pairs: DataFrame) -> pa.Table | None:
-    """The pairs, where they are few; None where they are many."""
-    found = pairs.limit(_FEW + 1).toArrow()
-    return found if found.num_rows <= _FEW else None
