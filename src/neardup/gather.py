@@ -97,10 +97,19 @@ class Gathered:
     @cached_property
     def places(self) -> Places:
         """Where its documents are from."""
+        return Places.of(self.collection, self._folders)
+
+    def neighbours(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which pairs of documents are two pages of one host; only these documents are looked up."""
+        documents, rows = np.unique(pairs, return_inverse=True)
+        return Places.among(self.collection, documents, self._folders).neighbours(rows.reshape(pairs.shape))
+
+    @property
+    def _folders(self) -> list[tuple[int, int, int]]:
+        """From which document to which they are files of the folder of a number."""
         starts, splits = self.collection.starts.tolist(), self.engine.splits
         numbers = {file: n for n, file in enumerate(dict.fromkeys(s.file for s in splits))}
-        folders = [(starts[i], starts[i + 1], numbers[s.file]) for i, s in enumerate(splits) if s.file.format == "html"]
-        return Places.of(self.collection, folders)
+        return [(starts[i], starts[i + 1], numbers[s.file]) for i, s in enumerate(splits) if s.file.format == "html"]
 
     def meter(self, possible: NDArray[np.int64], *, remember: bool) -> Meter:
         """What measures pairs exactly; `possible` are the documents that may be asked for, ascending."""

@@ -127,3 +127,12 @@ def test_the_keep_policy_in_words():
         "the one whose source comes first in wiki, news; where that ties, the one with the largest score; where that "
         "ties, the longest; where that ties, the one with the smallest id"
     )
+
+
+def test_neighbours_are_those_of_the_whole_collection(facts):
+    """Of some documents, with URLs and without."""
+    gathered = facts.result.gathered
+    pairs = np.random.default_rng(4).integers(0, len(facts), (500, 2))
+    found = gathered.neighbours(pairs)
+    assert found.tolist() == gathered.places.neighbours(pairs).tolist()
+    assert 0 < found.sum() < 500

@@ -343,6 +343,17 @@ def _remember_best(j: int, agreed: float, n: int, chosen: Any, agreements: Any) 
     return min(n + 1, room)
 
 
+@njit(nogil=True, cache=True)
+def _rooms(entries: Any, n_buckets: int) -> Any:
+    """Where the room of each bucket begins, if all that belong to it are to have a place."""
+    rooms = np.zeros(n_buckets + 1, np.int64)
+    for e in range(entries.shape[0]):
+        rooms[entries[e] + 1] += 1
+    for b in range(n_buckets):
+        rooms[b + 1] += rooms[b]
+    return rooms
+
+
 def nothing_remembered() -> tuple[int, Any, Any, Any, Any, Any]:
     """What the first round of `star_round` takes over."""
     kept, memory = np.zeros(0, np.bool_), np.zeros(0, np.uint8)
@@ -397,9 +408,9 @@ def star_round(
     """
     kind, samples, words, offsets, parameters = signatures
     n = begins.shape[0] - 1
-    head = np.full(n_buckets, -1, np.int32)  # the entry that stands last in a bucket
-    below = np.full(entries.shape[0], -1, np.int32)  # the entry before it
-    owner = np.empty(entries.shape[0], np.int32)
+    bottom = _rooms(entries, n_buckets)
+    top = bottom.copy()
+    standing = np.empty(entries.shape[0], np.int32)  # bucket by bucket: side by side, they are fetched at once
     stamp = np.full(n, -1, np.int32)
     settled = np.zeros(n, np.bool_)
     asked = np.empty((1024, 2), np.int32)
@@ -423,16 +434,14 @@ def star_round(
         if i < fixed:
             settled[i] = True
             for e in range(begins[i], begins[i + 1]):
-                owner[e] = i
-                below[e] = head[entries[e]]
-                head[entries[e]] = e
+                standing[top[entries[e]]] = i
+                top[entries[e]] += 1
             continue
         n_chosen = 0
         found = 0
         cut = False
         same = i < reached and memory_before[i] != _FORGOTTEN
         for e in range(begins[i], begins[i + 1]):
-            owner[e] = i
             same = same and since[entries[e]] > crowd
         if same:
             for c in range(begins_before[i], begins_before[i + 1]):
@@ -441,19 +450,17 @@ def star_round(
                 n_chosen += 1
             cut = memory_before[i] == _CROWDED
         for e in range(begins[i], begins[i] if same else begins[i + 1]):
-            at = head[entries[e]]
-            met = 0
-            while at >= 0 and met < crowd:
-                j = owner[at]
-                met += 1
+            bucket = entries[e]
+            lowest = max(bottom[bucket], top[bucket] - crowd)
+            for at in range(top[bucket] - 1, lowest - 1, -1):
+                j = standing[at]
                 if stamp[j] != i:
                     stamp[j] = i
                     agreed = score(kind, samples, words, offsets, parameters, i, j)
                     if agreed >= least:
                         found += 1
                         n_chosen = _remember_best(j, agreed, n_chosen, chosen, agreements)
-                at = below[at]
-            cut |= at >= 0
+            cut |= lowest > bottom[bucket]
         cut |= found > n_chosen
         crowded += cut
         if begins_now[i] + n_chosen <= room and room > 0:
@@ -494,8 +501,8 @@ def star_round(
             settled[i] = n_unknown == 0
         for e in range(begins[i], begins[i + 1]):
             if kept[i]:
-                below[e] = head[entries[e]]
-                head[entries[e]] = e
+                standing[top[entries[e]]] = i
+                top[entries[e]] += 1
                 since[entries[e]] = min(since[entries[e]] + 1, crowd + 1)
             if changed:
                 since[entries[e]] = 0

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from neardup.analysis.estimators import wilson
 from neardup.analysis.filters import Filter, groups_needed
 from neardup.kernels import groups as kernel
+from neardup.kernels import nearest
 from neardup.report.facts import Facts
 from neardup.report.part import LONGEST, Part
 from neardup.report.similarity import BELOW, STEP
@@ -178,31 +179,22 @@ class _Bands:
 
     def __init__(self, mine: NDArray[np.uint8], bands: int) -> None:
         self._size = len(mine)
-        keys = [_keys(np.ascontiguousarray(mine[:, b * _WIDTH : (b + 1) * _WIDTH].T)) for b in range(bands)]
-        self._orders = [np.argsort(k, kind="stable") for k in keys]
-        self._keys = [k[order] for k, order in zip(keys, self._orders, strict=True)]
-        self._there = np.zeros((bands, 1 << 16), bool)  # a small table first: most documents meet nobody
-        for band, k in enumerate(keys):
-            self._there[band, k & 0xFFFF] = True
+        self._there = np.ones((bands, 1 << 16), bool)
+        place, keys = nearest.bands(np.ascontiguousarray(mine), self._there)
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._places = keys[order], place[order]
+        self._there[:] = False  # a small table first: most documents meet nobody
+        self._there[keys >> 24, keys & 0xFFFF] = True
 
     def meeting(self, theirs: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The pairs of a row of theirs and one of ours."""
-        columns = np.ascontiguousarray(theirs.T)
-        met = np.zeros((len(theirs), self._size), bool)
-        for band, (ours, order) in enumerate(zip(self._keys, self._orders, strict=True)):
-            keys = _keys(columns[band * _WIDTH : (band + 1) * _WIDTH])
-            rows = np.flatnonzero(self._there[band, keys & 0xFFFF])
-            low, high = (np.searchsorted(ours, keys[rows], side=side) for side in ("left", "right"))
-            counts = high - low
-            within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-            met[np.repeat(rows, counts), order[np.repeat(low, counts) + within]] = True
-        document, place = np.divmod(np.flatnonzero(met.reshape(-1)), max(1, self._size))
+        rows, keys = nearest.bands(np.ascontiguousarray(theirs), self._there)
+        low, high = (np.searchsorted(self._keys, keys, side=side) for side in ("left", "right"))
+        counts = high - low
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        met = np.repeat(rows, counts) * self._size + self._places[np.repeat(low, counts) + within]
+        document, place = np.divmod(np.unique(met), max(1, self._size))
         return document, place
-
-
-def _keys(columns: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    first, second, third = columns.astype(np.uint32)
-    return np.asarray(first | second << np.uint32(8) | third << np.uint32(16), np.uint32)
 
 
 def _agreements(

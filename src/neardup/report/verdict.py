@@ -163,7 +163,7 @@ def twins(facts: Facts) -> NDArray[np.bool_]:
     rows = np.flatnonzero(~facts.by_identity & (facts.decision.score < facts.threshold + NEAR - 1e-9))
     if len(rows):
         pairs = np.stack([facts.decision.removed[rows], facts.decision.kept_for[rows]], axis=1)
-        found[rows] = facts.result.gathered.places.neighbours(pairs)
+        found[rows] = facts.result.gathered.neighbours(pairs)
     return found
 
 

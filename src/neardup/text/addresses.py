@@ -1,16 +1,19 @@
 """Where documents are from: hosts, sites and paths of URLs, on Arrow arrays.
 
-A collection has few hosts and many documents. So Arrow cuts off what cannot be the host, and Python (`text.sites`)
+A collection has few hosts and many documents. So a kernel cuts off what cannot be the host, and Python (`text.sites`)
 looks at each distinct rest.
 """
 
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from neardup.text.sites import PLACE_AND_PATH, host, site
+from neardup.kernels import addresses as kernel
+from neardup.text.sites import host, site
 
 _SAME_PAGE = r"(?:/index\.html?|/)\z"
 """Endings that do not make another page."""
@@ -27,9 +30,23 @@ class Places(NamedTuple):
 
 
 def cut(urls: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """What the host depends on, as a dictionary, and what follows, without the fragment. Null is the empty string."""
-    parts = pc.extract_regex(pc.utf8_trim_whitespace(urls.fill_null("")), PLACE_AND_PATH)
-    return pc.struct_field(parts, "host").dictionary_encode(), pc.struct_field(parts, "path")
+    """What the host depends on, as a dictionary, and what follows, without the fragment, as `sites.PLACE_AND_PATH` has
+    them. Null is the empty string."""
+    text = pc.utf8_trim_whitespace(urls.fill_null("")).cast(pa.large_string())
+    _, ends, held = text.buffers()
+    offsets = np.frombuffer(ends, np.int64)[text.offset : text.offset + len(text) + 1]
+    data = np.frombuffer(held if held is not None else b"", np.uint8)
+    hosts, paths = np.empty(len(text), np.int64), np.empty(len(text), np.int64)
+    kernel.cut(data, offsets, hosts, paths)
+    return _pieces(data, offsets[:-1], hosts).dictionary_encode(), _pieces(data, hosts, paths)
+
+
+def _pieces(data: NDArray[np.uint8], begins: NDArray[np.int64], ends: NDArray[np.int64]) -> pa.Array:
+    offsets = np.concatenate([[0], np.cumsum(ends - begins)])
+    out = np.empty(offsets[-1], np.uint8)
+    kernel.gathered(data, begins, ends, offsets, out)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(out)]
+    return pa.Array.from_buffers(pa.large_string(), len(begins), buffers).cast(pa.string())
 
 
 def places(urls: pa.Array) -> Places:

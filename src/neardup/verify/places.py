@@ -46,6 +46,22 @@ class Places:
         return cls.at(len(collection), addresses())
 
     @classmethod
+    def among(
+        cls, collection: Collection, documents: NDArray[np.int64], folders: Sequence[tuple[int, int, int]] = ()
+    ) -> "Places":
+        """Of these documents alone, given by ascending numbers, row by row."""
+
+        def addresses() -> Iterator[tuple[int, pa.Array]]:
+            yield 0, collection.any_order("url", documents)
+            bounds = np.array(folders, np.int64).reshape(-1, 3)
+            first, last = (np.searchsorted(documents, bounds[:, side]) for side in (0, 1))
+            for at in np.flatnonzero(first < last):
+                ids = collection.any_order("id", documents[first[at] : last[at]])
+                yield int(first[at]), addresses_in(int(bounds[at, 2]), ids)
+
+        return cls.at(len(documents), addresses())
+
+    @classmethod
     def at(cls, n: int, addresses: Iterable[tuple[int, pa.Array]]) -> "Places":
         """Of n documents, from batches of URLs and the number of the first document of each; hosts are numbered as they
         come."""
