@@ -8,7 +8,6 @@ Regular expressions need 0.8 µs for a URL and this 0.1.
 
 from typing import Any
 
-import numpy as np
 from numba import njit
 
 _COLON, _SLASH, _QUESTION, _HASH = 58, 47, 63, 35
