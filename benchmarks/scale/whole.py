@@ -66,8 +66,13 @@ def _pages(asked: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
         if asked.pages:
             sys.exit(f"{folder} is not there; without --pages Debian's manuals are fetched")
         manuals.fetch(folder)
-    sizes = [entry.stat().st_size for entry in folder.rglob("*") if entry.is_file()]
+    sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file() and not _hidden(path, folder)]
     return folder, {"documents": len(sizes), "bytes": sum(sizes)}
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    """Files and folders whose names begin with a dot are passed over."""
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def _documents(asked: argparse.Namespace) -> tuple[Path, dict[str, Any]]:

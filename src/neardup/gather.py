@@ -39,6 +39,9 @@ from neardup.verify.measure import Meter, Shelf
 from neardup.verify.places import Places
 from neardup.verify.projected import Projected
 
+_PAIRS = 1 << 20
+"""Pairs whose documents are looked up at once."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -101,8 +104,13 @@ class Gathered:
 
     def neighbours(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which pairs of documents are two pages of one host; only these documents are looked up."""
-        documents, rows = np.unique(pairs, return_inverse=True)
-        return Places.among(self.collection, documents, self._folders).neighbours(rows.reshape(pairs.shape))
+        found = np.zeros(len(pairs), np.bool_)
+        for start in range(0, len(pairs), _PAIRS):
+            some = pairs[start : start + _PAIRS]
+            documents, rows = np.unique(some, return_inverse=True)
+            places = Places.among(self.collection, documents, self._folders)
+            found[start : start + _PAIRS] = places.neighbours(rows.reshape(some.shape))
+        return found
 
     @property
     def _folders(self) -> list[tuple[int, int, int]]:

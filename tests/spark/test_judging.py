@@ -71,7 +71,7 @@ def test_on_both_sides(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, few
     values = [(i, j, value) for i, mine in candidates.items() for j, _, value in mine if not isnan(value)]
     known = Known()
     for part in (values[::2], values[1::2]):
-        known.add(spark.createDataFrame(part, "i bigint, j bigint, value double"))
+        known.add(spark.createDataFrame(part, "i bigint, j bigint, value double"), len(part))
     similar, asked = _told(candidates)
     verdict = judged(chosen, len(candidates), known, RULE)
     pairs = verdict.asked()

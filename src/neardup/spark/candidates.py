@@ -16,7 +16,7 @@ from neardup.recipe import Recipe
 from neardup.sketches.artefact import SLOTS
 from neardup.sketches.base import Sketcher
 from neardup.spark.chosen import among, without
-from neardup.spark.columns import PAYLOAD, signed_off
+from neardup.spark.columns import PAYLOAD, signature_bytes
 from neardup.spark.passes import packed
 from neardup.spark.sketching import Sent, compared, keys
 from neardup.spark.stages import Stages
@@ -47,17 +47,16 @@ class Candidates:
     """number, row, address, signature: of documents that stand in buckets."""
     size: int
     """How many documents have company."""
-    standing: int
-    """How many entries there are."""
+    n_entries: int
 
     def buckets(self, sketcher: Sketcher) -> DataFrame:
         """key, row and signature, packed; a bucket is in one partition, in order.
 
-        Frames that are persisted are never put together into fewer partitions, and a task costs a tenth of a second
-        whatever it has to do: so there are as many as the rows are worth.
+        A task costs a tenth of a second whatever it has to do, and a number of partitions that Spark is told stays as it
+        is: so there are as many as the rows are worth.
         """
         each = _ENTRY + (sketcher.samples or 8 * sketcher.words + _RAGGED * sketcher.has_ragged)
-        partitions = min(max(1, self.standing * each // _PARTITION), _MOST_PARTITIONS)
+        partitions = min(max(1, self.n_entries * each // _PARTITION), _MOST_PARTITIONS)
         rows = self.entries.join(self.members.drop("address"), "number").select("key", "row", "signature")
         return packed(rows.repartition(partitions, "key").sortWithinPartitions("key", "row"))
 
@@ -75,7 +74,7 @@ class _Signing:
         sketcher = self.sent.recipe.sketcher
         for rows in batches:
             told = {name: rows.column(name) for name in ("number", "row", "address")}
-            yield pa.RecordBatch.from_pydict({**told, "signature": signed_off(sketcher, rows)})
+            yield pa.RecordBatch.from_pydict({**told, "signature": signature_bytes(sketcher, rows)})
 
 
 def candidates(

@@ -38,9 +38,9 @@ def matrix(column: pa.Array, kind: Any, width: int) -> NDArray[Any]:
 
 def ragged(column: pa.Array, kind: Any = np.uint64) -> Ragged:
     """Values of this kind, as many as each row has."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
     wide = column.cast(pa.large_binary())
+    if isinstance(wide, pa.ChunkedArray):
+        wide = wide.combine_chunks()
     _, ends, data = wide.buffers()
     offsets = np.frombuffer(ends, np.int64)[wide.offset : wide.offset + len(wide) + 1]
     held = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]] if data is not None else np.empty(0, np.uint8)
@@ -49,17 +49,12 @@ def ragged(column: pa.Array, kind: Any = np.uint64) -> Ragged:
     return Ragged(values, (offsets - offsets[0]) // size)
 
 
-def unsigned(column: pa.Array) -> NDArray[np.uint64]:
-    """64 bits that Spark holds as signed."""
-    return np.ascontiguousarray(column.to_numpy(zero_copy_only=False).astype(np.int64)).view(np.uint64)
-
-
 def signed(values: NDArray[np.uint64]) -> pa.Array:
-    """The inverse."""
+    """64 bits, as Spark holds them."""
     return pa.array(np.ascontiguousarray(values).view(np.int64))
 
 
-def signed_off(sketcher: Sketcher, rows: pa.RecordBatch) -> pa.Array:
+def signature_bytes(sketcher: Sketcher, rows: pa.RecordBatch) -> pa.Array:
     """The signatures of rows that have the columns of PAYLOAD, as bytes."""
     words = matrix(rows.column("words"), np.uint64, sketcher.words)
     samples = matrix(rows.column("samples"), np.uint8, sketcher.samples)

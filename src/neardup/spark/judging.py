@@ -31,7 +31,7 @@ _AT_ONCE = 4
 """Pairs of a document that are measured at once while it is presumed that one of them is similar."""
 
 _AT_HOME = 20_000_000
-"""Similar pairs that are followed by one machine, or about as many."""
+"""Similar pairs that are followed by one machine, at the most."""
 
 _MEASURED = pa.schema([("i", pa.int64()), ("j", pa.int64()), ("value", pa.float64())])
 _JUDGED = pa.schema(
@@ -58,8 +58,8 @@ def judge(rows: pa.Table, rule: Rule) -> pa.Table:
     begins = np.flatnonzero(np.append(True, i[1:] != i[:-1])) if len(i) else np.empty(0, np.int64)
     sizes = np.diff(np.append(begins, len(i)))
 
-    def of_mine(least: np.ufunc, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.repeat(least.reduceat(values, begins), sizes) if len(begins) else values
+    def of_mine(fold: np.ufunc, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.repeat(fold.reduceat(values, begins), sizes) if len(begins) else values
 
     never = np.iinfo(np.int64).max
     first = of_mine(np.minimum, np.where(value >= rule.threshold, c.astype(np.int64), never))
@@ -80,10 +80,12 @@ class Known:
     def __init__(self) -> None:
         self._steps: list[DataFrame] = []
         self._here: list[pa.Table] = []
+        self.rows = 0
 
-    def add(self, weighed: DataFrame) -> None:
-        """One step more."""
+    def add(self, weighed: DataFrame, rows: int) -> None:
+        """One step more, of so many pairs."""
         self._steps.append(weighed)
+        self.rows += rows
 
     @property
     def frame(self) -> DataFrame | None:
@@ -107,8 +109,8 @@ class Judged(Protocol):
         """A bit per row: set for documents that are similar to one of their candidates."""
 
     def alike(self, after: int, size: int) -> tuple[pa.Table, int]:
-        """Pairs i, j that are similar: of documents after that one and before another, about as many as one machine
-        can follow; and that other one."""
+        """Pairs i, j that are similar: of documents after that one and before another, as many as one machine can
+        follow; and that other one."""
 
     def centres(self) -> DataFrame:
         """i, j: documents, and the first that each is similar to."""
@@ -142,7 +144,8 @@ class _ByDriver:
         self._threshold = rule.threshold
 
     def asked(self) -> pa.Table | DataFrame:
-        return self._rows.filter(self._rows["asked"]).select(["i", "j"])
+        pairs = self._rows.filter(self._rows["asked"]).select(["i", "j"])
+        return pairs if pairs.num_rows <= FEW else self._spark.createDataFrame(pairs)
 
     def removed(self, size: int) -> bytes:
         gone = np.zeros(size // 8 * 8 + 8, np.bool_)
@@ -208,8 +211,9 @@ class _ByExecutors:
 
     def alike(self, after: int, size: int) -> tuple[pa.Table, int]:
         there = self._rows.filter((F.col("value") >= self._threshold) & (F.col("i") > after)).select("i", "j")
-        number = there.count()
-        end = size if number <= _AT_HOME else after + max(1, (size - after) * _AT_HOME // number)
+        end = size
+        while end > after + 2 and there.filter(F.col("i") < end).count() > _AT_HOME:
+            end = after + (end - after) // 2
         return there.filter(F.col("i") < end).toArrow(), end
 
     def centres(self) -> DataFrame:

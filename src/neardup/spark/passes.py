@@ -111,7 +111,7 @@ def packed(buckets: DataFrame) -> DataFrame:
 
 
 def _packing(batches: Batches) -> Batches:
-    """Runs on executors. A row longer than a pack is one by itself."""
+    """Runs on executors. Packs of a batch have as many rows each, so many that the mean one is not too long."""
     for batch in batches:
         packs, start = [], 0
         each = max(1, _PACK * batch.num_rows // max(1, batch.nbytes))
@@ -133,12 +133,14 @@ def _unpacked(batches: Batches) -> Batches:
 def _together(batches: Batches) -> Iterator[pa.Table]:
     """Small batches in one."""
     waiting: list[pa.RecordBatch] = []
+    rows = held = 0
     for batch in _unpacked(batches):
         if batch.num_rows:
             waiting.append(batch)
-        if sum(b.num_rows for b in waiting) >= _ROWS or sum(b.nbytes for b in waiting) >= _BYTES:
+        rows, held = rows + batch.num_rows, held + batch.nbytes
+        if rows >= _ROWS or held >= _BYTES:
             yield pa.Table.from_batches(waiting)
-            waiting = []
+            waiting, rows, held = [], 0, 0
     if waiting:
         yield pa.Table.from_batches(waiting)
 
@@ -189,14 +191,14 @@ def marked(rows: DataFrame, size: int) -> bytes:
         .sortWithinPartitions("block")
     )
     bits = np.zeros(size // 8 + 1, np.uint8)
-    for packed in mapped(blocks, _packed, "block bigint, bits binary").toLocalIterator():
-        held = np.frombuffer(packed["bits"], np.uint8)
-        start = packed["block"] << (_BLOCK - 3)
+    for block in mapped(blocks, _as_bits, "block bigint, bits binary").toLocalIterator():
+        held = np.frombuffer(block["bits"], np.uint8)
+        start = block["block"] << (_BLOCK - 3)
         bits[start : start + len(held)] |= held[: len(bits) - start]
     return bits.tobytes()
 
 
-def _packed(batches: Batches) -> Batches:
+def _as_bits(batches: Batches) -> Batches:
     """Runs on executors: rows of a block, and of the next → their bits, batch by batch."""
     for batch in batches:
         blocks, rows = batch.column("block").to_numpy(), batch.column("i").to_numpy()

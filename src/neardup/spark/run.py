@@ -33,6 +33,9 @@ from neardup.spark.tasks import unwrapping
 from neardup.spark.weighing import Scale
 from neardup.text.extract import extractor, require_extractor
 
+_STAGES = 2
+"""Another number whenever a stage has other columns or a round guesses otherwise: work of another one is refused."""
+
 _FIT: WeakSet[SparkSession] = WeakSet()
 """Sessions whose workers have been looked at."""
 
@@ -115,6 +118,7 @@ def _plan(recipe: Recipe, inputs: Named, reading: Reading) -> dict[str, Any]:
     """
     return {
         "neardup": __version__,
+        "stages": _STAGES,
         "recipe": {"id": recipe.id, **recipe.to_dict()},
         "inputs": inputs.plan(reading),
         "on_error": reading.on_error,

@@ -72,6 +72,14 @@ class Stages:
         self._kept[name] = kept
         return kept[0]
 
+    def found(self, name: str) -> DataFrame:
+        """The rows of a stage that is done."""
+
+        def never() -> DataFrame:
+            raise WorkError(f"{self._folder}/{name} is gone, though it was finished. {_START_OVER}")
+
+        return self.keep(name, never)
+
     def done(self, name: str) -> bool:
         """Whether it need not be made any more."""
         return name in self._kept or self._mark(name) is not None

@@ -13,8 +13,10 @@ which only the latest count, a document that is kept by mistake moves everybody'
 found there is worth little, while what follows from the pairs is nearly right.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +24,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from neardup.kernels import groups as kernel
-from neardup.spark.judging import Known, judged
+from neardup.spark.judging import Judged, Known, judged
 from neardup.spark.passes import PAIRS, StarPass
 from neardup.spark.sketching import Sent
 from neardup.spark.stages import Stages
@@ -46,46 +48,46 @@ def stars(sent: Sent, buckets: DataFrame, scale: Scale, size: int, stages: Stage
     rule = scale.rule
     removed: bytes | None = None
     known = Known()
-    rounds = measured = 0
+    rounds = 0
     while True:
         name = f"round-{rounds}"
         chosen = stages.keep(name, _later(StarPass(sent, rule, removed), buckets))
-        steps = 0
-        while True:
-            verdict = judged(chosen, stages.rows(name), known, rule)
-            step = f"measured-{rounds}-{steps}"
-            asked = None if stages.done(step) else verdict.asked()
+        with _measured(chosen, name, known, scale, stages) as verdict:
+            rounds += 1
+            found = verdict.removed(size)
+            if found == removed:
+                centres = _with_evidence(verdict.centres(), known.frame, scale, stages)
+                return Formed(centres, chosen.filter("cut").count(), rounds, known.rows)
+            last = settled(removed, found)
+            similar, end = verdict.alike(last, size)
+        removed = follow(similar, found, last, end)
+
+
+@contextmanager
+def _measured(chosen: DataFrame, name: str, known: Known, scale: Scale, stages: Stages) -> Iterator[Judged]:
+    """What a round found, when all that it asks for is measured."""
+    for step in count():
+        asked_for = name.replace("round", "measured") + f"-{step}"
+        if stages.done(asked_for):
+            known.add(stages.found(asked_for), stages.rows(asked_for))
+            continue
+        verdict = judged(chosen, stages.rows(name), known, scale.rule)
+        try:
+            asked = verdict.asked()
             if isinstance(asked, pa.Table) and not asked.num_rows:
-                break
-            known.add(stages.keep(step, _weighed(scale, asked)))
+                yield verdict
+                return
+            known.add(stages.keep(asked_for, _weighed(scale, asked)), stages.rows(asked_for))
+        finally:
             verdict.forget()
-            measured += stages.rows(step)
-            steps += 1
-        rounds += 1
-        found_out = verdict.removed(size)
-        if found_out == removed:
-            crowded = chosen.filter("cut").count()
-            centres = _with_evidence(verdict.centres(), known.frame, scale, stages)
-            verdict.forget()
-            return Formed(centres, crowded, rounds, measured)
-        last = settled(removed, found_out)
-        similar, end = verdict.alike(last, size)
-        verdict.forget()
-        removed = follow(similar, found_out, last, end)
 
 
 def _later(passed: StarPass, buckets: DataFrame) -> Callable[[], DataFrame]:
     return lambda: _chosen(mapped(buckets, passed, PAIRS))
 
 
-def _weighed(scale: Scale, asked: pa.Table | DataFrame | None) -> Callable[[], DataFrame]:
-    """Not called where nothing is asked, because it is there."""
-
-    def weighed() -> DataFrame:
-        assert asked is not None
-        return scale.weighed_few(asked) if isinstance(asked, pa.Table) else scale.weighed(asked)
-
-    return weighed
+def _weighed(scale: Scale, asked: pa.Table | DataFrame) -> Callable[[], DataFrame]:
+    return lambda: scale.weighed_few(asked) if isinstance(asked, pa.Table) else scale.weighed(asked)
 
 
 def _chosen(pairs: DataFrame) -> DataFrame:
