@@ -52,8 +52,8 @@ class Candidates:
     def buckets(self, sketcher: Sketcher) -> DataFrame:
         """key, row and signature, packed; a bucket is in one partition, in order.
 
-        A task costs a tenth of a second whatever it has to do, and a number of partitions that Spark is told stays as it
-        is: so there are as many as the rows are worth.
+        A task costs a tenth of a second whatever it has to do, and Spark keeps to a number of partitions that it
+        is told: so there are as many as the rows are worth.
         """
         each = _ENTRY + (sketcher.samples or 8 * sketcher.words + _RAGGED * sketcher.has_ragged)
         partitions = min(max(1, self.n_entries * each // _PARTITION), _MOST_PARTITIONS)
