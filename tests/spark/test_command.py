@@ -84,6 +84,10 @@ def test_what_there_is(out: Path, local: Path) -> None:
         == pq.read_schema(local / "removed.parquet").names
     )
     assert kept(out) == kept(local)
+    assert {path.suffix for path in (out / "kept").glob("part-*")} == {".jsonl"}
+    again = neardup.dedup(out / "kept", recipe="stream")  # lines, and not a document a file
+    assert again.counts["documents"] == len(kept(local))
+    assert not again.said
     here, there = (json.loads((folder / "run.json").read_text()) for folder in (out, local))
     assert here["engine"]["name"] == "spark"
     assert here["recipe"] == there["recipe"]
@@ -134,6 +138,13 @@ def test_folders_of_others_are_left_alone(pages: Path, tmp_path: Path, spark: Sp
     refused = dedup(pages, tmp_path / "x", "--threads", "3")
     assert refused.exit_code == 2
     assert "--threads: not with --engine spark" in refused.output
+    refused = run("dedup", "-", "-o", tmp_path / "x", "--engine", "spark")
+    assert refused.exit_code == 2
+    assert "Spark does not read the standard input" in refused.output
+    refused = dedup(pages, Path("/proc/foo"))
+    assert refused.exit_code == 1
+    assert "/proc/foo: Spark cannot" in refused.output
+    assert len(refused.output.splitlines()) < 4
 
 
 def test_other_commands(out: Path, spark: SparkSession, tmp_path: Path) -> None:
@@ -148,6 +159,12 @@ def test_other_commands(out: Path, spark: SparkSession, tmp_path: Path) -> None:
         neardup.Result.open(out)
     for command in ("report", "audit"):
         assert run(command, out).exit_code == 1
+    for more in ([], ["--fresh"]):
+        refused = run("dedup", out / "kept", "-o", out, *more)
+        assert refused.exit_code in (1, 2)
+        assert (out / "run.json").exists()
+    refused = run("dedup", tmp_path, "-o", out)
+    assert "holds a run on Spark. Go on with --engine spark, or choose another folder" in refused.output
     with pytest.raises(InputError, match="holds the results of an earlier run; name its folder kept"):
         neardup.dedup(out)
     with pytest.raises(InputError, match="holds the results of an earlier run; name its folder kept"):

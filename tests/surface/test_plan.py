@@ -36,6 +36,10 @@ KNOWN = Constants(
 """Round numbers, to calculate with by hand."""
 
 
+def test_every_step_has_been_measured():
+    assert set(constants().spark) == {formula.name for formula in FORMULAS}
+
+
 @pytest.fixture
 def plan(monkeypatch, capsys):
     """(exit code, stdout, stderr) of the command, in a terminal of 80 columns."""

@@ -1,9 +1,12 @@
 """neardup dedup INPUT… -o OUT."""
 
 import json
+import logging
 import shutil
 import sys
-from contextlib import ExitStack
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,9 +143,13 @@ def _on_spark(given: dict[str, Any]) -> None:
     for name in ("against", "threads", "memory"):
         if given[name]:
             raise UsageError(f"--{name}: not with --engine spark.{_INSTEAD[name]}")
+    if "-" in given["inputs"]:
+        raise UsageError("-: Spark does not read the standard input. Name files that its machines reach.")
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
     recipe = recipe_of(given, keep=given["keep"], cluster=given["cluster"])
-    with talk, session_for(given["master"]) as spark:
+    on_master = f" on {given['master']}" if given["master"] else ""
+    talk.say(f"Starting Spark{on_master} …")
+    with _hushed(), talk, session_for(given["master"]) as spark:
         prepare(spark, out, given["inputs"], fresh=given["fresh"])
         work = f"{out}/work"
         with dedup(
@@ -163,10 +170,23 @@ def _on_spark(given: dict[str, Any]) -> None:
         sys.stdout.write(json.dumps(run, indent=1, ensure_ascii=False) + "\n")
 
 
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """What Python libraries log and warn of on the way is not for people who run a command."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            yield
+    finally:
+        logging.disable(before)
+
+
 _INSTEAD = {
     "against": " An index is on one machine; what Spark keeps can be filtered with `neardup index filter`.",
-    "memory": " It is the executors' there, by --conf spark.executor.memory.",
-    "threads": " Spark decides, by --conf spark.executor.cores and so on.",
+    "memory": " It is the executors' there: spark.executor.memory, in Spark's configuration or of spark-submit.",
+    "threads": " Spark decides: --master local[N], or spark.executor.cores in its configuration or of spark-submit.",
 }
 
 
@@ -185,6 +205,8 @@ def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:
         raise UsageError(f"{out} is a file; --output names a folder.")
     if not out.exists() or not any(out.iterdir()):
         return
+    if (out / "work" / "plan").is_dir():
+        raise WorkError(f"{out} holds a run on Spark. Go on with --engine spark, or choose another folder.")
     ours = (out / "work" / "lock").exists()
     kept_is_ours = (out / "work" / "kept" / "signature").exists()
     finished = (out / "run.json").exists() and not (out / "work").exists()

@@ -143,7 +143,7 @@ def _print(plan: "Plan", recipe: str) -> None:
 def _steps(plan: "Plan") -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("step", no_wrap=True)
-    for name in ("reads", "shuffles", "keeps", "core-hours", "hours"):
+    for name in ("reads", "shuffles", "keeps", "busy core-h", "hours"):
         table.add_column(name, justify="right", no_wrap=True)
     for step in plan.steps:
         if not (step.read or step.shuffled or step.core_seconds):
@@ -167,7 +167,9 @@ def _sums(plan: "Plan") -> Table:
     grid.add_row(
         "Spark", duration(plan.total_hours), f"{plan.executors:,} executors of {assumed.cores_per_executor} cores"
     )
-    grid.add_row("money", f"{plan.money:,.2f}", f"{plan.core_hours:,.0f} core-hours at {assumed.price:g}")
+    grid.add_row(
+        "money", f"{plan.money:,.2f}", f"{plan.core_hours:,.1f} core-hours, busy and waiting, at {assumed.price:g}"
+    )
     grid.add_row("work folder", size(plan.work_bytes), "can be deleted afterwards")
     held = "labels of rows and " if plan.expected.labels else ""
     grid.add_row(

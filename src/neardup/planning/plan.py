@@ -152,7 +152,7 @@ class Plan:
             )
         reasons = {
             "memory": f"{size(one.memory)} of memory",
-            "shared keys": f"numbers for {count(self.expected.entries)} shared keys, where the local engine has 2^31",
+            "shared keys": f"more numbers than 2^31 for {count(self.expected.entries)} shared keys",
             "time": duration(one.hours),
         }
         *most, last = (reasons[name] for name in one.obstacles)
@@ -195,6 +195,7 @@ class Plan:
             "sum": {
                 "read": sum(step.read for step in self.steps),
                 "shuffled": sum(step.shuffled for step in self.steps),
+                "kept": sum(step.kept for step in self.steps),
                 "core_seconds": sum(step.core_seconds for step in self.steps),
                 "hours": self.total_hours,
                 "core_hours": self.core_hours,

@@ -34,6 +34,9 @@ from neardup.sources.warc import refuse_arc
 EARLIER = "results of an earlier run"
 """What folders with such are counted as, among what was passed over."""
 
+_WRITTEN = "_SUCCESS"
+"""What Spark and Hadoop leave in a folder that is whole. Nobody misses it."""
+
 _RESULTS = frozenset({"run.json", "removed.parquet", "groups.parquet"})
 _PLAN = re.compile(rb'\s*\{\s*"recipe"')
 
@@ -107,10 +110,11 @@ def as_inputs(found: Sequence[Found], given: Sequence[str | Path], *, format: st
     known: list[tuple[Found, str]] = []
     for file in found:
         kind = _format(file, format)
-        if kind is None:
+        if kind is None and posixpath.basename(file.name) != _WRITTEN:
             passed_over[printable(_suffix(file.name))] += 1
-        else:
-            known.append((file, kind))
+        if kind is None:
+            continue
+        known.append((file, kind))
     _refuse_twice(file for file, _ in known)
     if not known:
         raise InputError(

@@ -13,6 +13,7 @@ from neardup.sources.tabular import clash
 from neardup.spark.chosen import among, without
 from neardup.spark.listing import escaped
 from neardup.spark.parts import Whole
+from neardup.spark.storage import rename_parts
 from neardup.spark.tasks import Batches, mapped
 
 
@@ -90,6 +91,7 @@ def write(rows: DataFrame, whole: Whole, path: str) -> int:
     writer, reader = rows.write.mode("overwrite"), rows.sparkSession.read
     if whole.format == "jsonl":
         writer.text(path)
+        rename_parts(rows.sparkSession, path, ".jsonl")  # Spark says .txt, which is read as one document
         return reader.text(escaped(path), lineSep="\n").count()
     writer.option("compression", "zstd").parquet(path)
     return reader.schema(rows.schema).parquet(escaped(path)).count()

@@ -161,9 +161,14 @@ def _refuse_doubled(frame: DataFrame) -> None:
 
 def _refuse_unreadable(file: InputFile) -> None:
     if file.format not in FORMATS:
+        itself = (
+            ", or load them with Spark itself, spark.read.csv, and give the DataFrame to neardup.dedup"
+            if file.format in ("csv", "tsv")
+            else ""
+        )
         raise UsageError(
             f"{printable(file.path)}: {file.format} files are not read on Spark; {', '.join(FORMATS)} are. Use the "
-            "local engine, or load them with Spark itself, as spark.read.csv, and give the DataFrame to neardup.dedup."
+            f"local engine{itself}."
         )
     if file.format == "jsonl" and compression_of(file.path)[0] and not file.path.lower().endswith(_COMPRESSIONS):
         raise UsageError(

@@ -25,7 +25,7 @@ from neardup.spark.inputs import Collected, Named, collected, named
 from neardup.spark.outcome import decided
 from neardup.spark.problems import pages_met, refuse_repeated, repeated_ids, unread
 from neardup.spark.result import SparkResult
-from neardup.spark.session import check_workers, session_for
+from neardup.spark.session import check_workers, refuse_another, session_for
 from neardup.spark.sketching import Sent, Sketching, layout
 from neardup.spark.stages import Stages
 from neardup.spark.stars import Formed, stars
@@ -47,7 +47,11 @@ def on_spark(
     if reading.threads is not None:
         raise UsageError(f"threads = {reading.threads}: how many there are is for Spark to say (spark.executor.cores).")
     with ExitStack() as until_closed:
-        spark = source.sparkSession if is_frame(source) else until_closed.enter_context(session_for(master))
+        if is_frame(source):
+            spark = source.sparkSession
+            refuse_another(spark, master)
+        else:
+            spark = until_closed.enter_context(session_for(master))
         return dedup(spark, source, recipe, reading, watcher, until_closed)
 
 
@@ -71,9 +75,9 @@ def dedup(
     inputs = named(spark, source, reading)
     asked = recipe if isinstance(recipe, Recipe) else recipe(False)
     folder = None if reading.work is None else str(reading.work)
-    stages = until_closed.enter_context(
-        Stages(spark, folder, _plan(asked, inputs, reading), resumable=inputs.frame is None)
-    )
+    with unwrapping():
+        stages = Stages(spark, folder, _plan(asked, inputs, reading), resumable=inputs.frame is None)
+    until_closed.enter_context(stages)
     with steps.step("sketch"), unwrapping():
         documents = collected(spark, inputs, reading, asked.clusters.keep, stages)
         files, said = list(documents.files), list(documents.said)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.resources import files
 from typing import Any
 
 import pyarrow as pa
@@ -45,7 +46,7 @@ def session_for(master: str | None = None) -> Iterator[SparkSession]:
     _require_version(pyspark.__version__)
     active = _active()
     if active is not None:
-        _refuse_another(active, master)
+        refuse_another(active, master)
         yield active
         return
     spark = _started(master)
@@ -61,7 +62,8 @@ def _active() -> SparkSession | None:
     return None
 
 
-def _refuse_another(active: SparkSession, master: str | None) -> None:
+def refuse_another(active: SparkSession, master: str | None) -> None:
+    """A session on another master than the one that is asked for."""
     if master is None:
         return
     try:
@@ -91,16 +93,22 @@ def _started(master: str | None) -> SparkSession:
     try:
         spark: SparkSession = builder.getOrCreate()
     except Exception as error:  # pyspark's own, py4j's, grpc's
+        above = " Java's reason stands above." if "JAVA_GATEWAY_EXITED" in str(error) else ""
         raise UsageError(
-            f"no Spark session can be had on {master or 'the configured master'}: {_first(error)}"
+            f"no Spark session can be had on {master or 'the configured master'}: {_first(error)}{above}"
         ) from error
     return spark
 
 
 def _is_here(master: str | None) -> bool:
     """Whether executors are in this process: as asked, or because nobody has configured anything else."""
-    configured = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "MASTER", "PYSPARK_GATEWAY_PORT")
-    return master.startswith("local") if master is not None else not any(name in os.environ for name in configured)
+    return master.startswith("local") if master is not None else not _configured()
+
+
+def _configured() -> bool:
+    """Whether somebody has said how Spark is to be."""
+    names = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "MASTER", "PYSPARK_GATEWAY_PORT")
+    return any(name in os.environ for name in names)
 
 
 def _settings(master: str | None, remote: bool) -> dict[str, str]:
@@ -109,7 +117,10 @@ def _settings(master: str | None, remote: bool) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
     }
     if not remote:
-        settings |= {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+        settings |= {"spark.ui.showConsoleProgress": "false"}
+    if not remote and not _configured():
+        quiet = files("neardup.spark").joinpath("quiet.properties")
+        settings |= {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}"}
     if not remote and _is_here(master):
         settings |= {
             "spark.driver.host": "127.0.0.1",
@@ -216,6 +227,12 @@ def _reporting() -> Any:
 
 def _unfit(complaints: list[str]) -> UsageError:
     here = _here()
+    if not os.environ.get("PYSPARK_PYTHON") and all("No module named" in complaint for complaint in complaints):
+        return UsageError(
+            f"the Spark workers run another Python, without what is needed ({complaints[0]}). Where they are on this "
+            "machine, let PYSPARK_PYTHON name this one before the session starts: "
+            f"export PYSPARK_PYTHON={sys.executable}"
+        )
     shown = "; ".join(complaints[:3]) + (f"; and {len(complaints) - 3} more" if len(complaints) > 3 else "")
     return UsageError(
         f"the Spark workers cannot run neardup: {shown}. They need Python {here['python']} with neardup "

@@ -35,6 +35,7 @@ from neardup.spark.tasks import unwrapping
 _PLAN = "plan string"
 _DONE = "plan string, rows bigint, schema string"
 _ANY: dict[str, Any] = {"recipe": None, "inputs": []}
+_WARNS = "org.apache.spark.rdd.MapPartitionsRDD"
 _START_OVER = "Start over with --fresh, or delete the work folder."
 _NOTHING_THERE = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 
@@ -184,6 +185,12 @@ class Stages:
 
 
 def _let_go(frame: DataFrame) -> None:
-    """Of a checkpoint: at once where that can be said, and else when nothing refers to it any more."""
+    """Of a checkpoint: at once where that can be said, and else when nothing refers to it any more.
+
+    Spark warns, each time, that what is let go of cannot be made again; here that is meant.
+    """
     with suppress(AttributeError):  # Spark Connect has no plans to look into, and lets go by itself
+        jvm: Any = frame.sparkSession._jvm
+        log4j = jvm.org.apache.logging.log4j
+        log4j.core.config.Configurator.setLevel(_WARNS, log4j.Level.ERROR)
         frame._jdf.queryExecution().logical().rdd().unpersist(False)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from neardup.errors import OutputError, UsageError
 from neardup.spark.listing import escaped
+from neardup.spark.tasks import unwrapped
 
 OURS = ("run.json", "kept", "removed.parquet", "groups.parquet", "skipped.parquet", "work")
 """What a run writes. run.json is there when all others are whole, so it goes first."""
@@ -26,9 +27,36 @@ def prepare(spark: SparkSession, out: str, inputs: Sequence[str], *, fresh: bool
         if _absolute(name).startswith(f"{place}/"):
             raise UsageError(f"{name} lies in the output folder {out}, which is written to; choose another one.")
     refuse_foreign(spark, out)
+    _make(spark, out)
     if fresh:
         for name in OURS:
             delete(spark, f"{out}/{name}")
+
+
+def _make(spark: SparkSession, out: str) -> None:
+    """The folder, where that can be done: better now than when hours of work are to be written."""
+    found = _hadoop(spark, out)
+    if found is None:
+        return
+    files, place = found
+    try:
+        made = files.mkdirs(place)
+    except Exception as error:
+        raise OutputError(f"{out}: Spark cannot write there ({unwrapped(error)}). Choose another folder.") from error
+    if not made:
+        raise OutputError(f"{out}: Spark cannot make this folder. Choose another one, or mend this one.")
+
+
+def rename_parts(spark: SparkSession, folder: str, ending: str) -> None:
+    """The files of a dataset get another ending, where files can be renamed."""
+    found = _hadoop(spark, folder)
+    if found is None:
+        return
+    files, place = found
+    for status in files.listStatus(place):
+        name = status.getPath().getName()
+        if name.startswith("part-"):
+            files.rename(status.getPath(), spark._jvm.org.apache.hadoop.fs.Path(place, f"{name.split('.')[0]}{ending}"))  # type: ignore[union-attr]
 
 
 def refuse_foreign(spark: SparkSession, out: str) -> None:

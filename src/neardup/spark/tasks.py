@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from neardup import errors
-from neardup.errors import InputError, NeardupError
+from neardup.errors import InputError, NeardupError, OutputError
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -94,6 +94,8 @@ def unwrapped(error: Exception) -> Exception:
         return error
     if "Traceback (most recent call last)" in text:  # a mistake in Python code: the whole of it is worth reading
         return error
+    if "Mkdirs failed to create" in text or "Permission denied" in text:
+        return OutputError(f"Spark cannot write: {_shortened(text).splitlines()[-1]}. Choose another folder.")
     condition = _condition(error)
     if condition in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "CANNOT_MERGE_SCHEMAS") or "READ_FILE" in condition:
         return InputError(f"Spark cannot read the input: {_shortened(text)}")
