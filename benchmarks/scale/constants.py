@@ -2,9 +2,7 @@
 
 What a unit costs is task time, the seconds that tasks had a core: so much per job and so much per unit. Two collections
 give both, and the former is left out, for it does not grow with the collection (rounds, and with them jobs, do a
-little). CPU time, which others on the machine do not lengthen, is known of finished cases alone, and between 10,000 and
-100,000 documents it does not show what order and reading again cost. Where the larger case was stopped before a step
-was over, the step is that of the next one, with all that its jobs cost.
+little).
 
 Bytes are of the larger case, of the engine `spark-wide`, whose joins are those of a large collection: both sides
 travel. The speed of sketches is that of benchmarks.recipes.sketching, on one core, by thread time.
@@ -54,8 +52,7 @@ def write(found: dict[str, Any], place: Path = PLACE) -> str:
 
 def calculated(found: dict[str, Any]) -> dict[str, Any]:
     """The tables of constants.toml."""
-    everything = [*found["rows"], *found.get("unfinished", ())]
-    wide = sorted((row for row in everything if row["engine"] == "spark-wide"), key=lambda row: row["documents"])
+    wide = sorted((row for row in found["rows"] if row["engine"] == "spark-wide"), key=lambda row: row["documents"])
     local = sorted((row for row in found["rows"] if row["engine"] == "local"), key=lambda row: row["documents"])
     if len(wide) < 2 or len(local) < 2:
         raise SystemExit("constants need two sizes each of the engines local and spark-wide: run those first.")
@@ -69,11 +66,7 @@ def calculated(found: dict[str, Any]) -> dict[str, Any]:
     for formula in FORMULAS:
         names = STAGES[formula.name]
         before, after = _sums(small, names), _sums(large, names)
-        cut = bool({*names} & {*large.get("unfinished", ())})
-        if cut:
-            each = before["task_seconds"] / formula.units(least) * 1e9
-        else:
-            each = _per_unit(before, after, formula.units(least), formula.units(most))
+        each = _per_unit(before, after, formula.units(least), formula.units(most))
         if formula.name == "sketch":
             each -= text
         if each <= 0:
@@ -82,11 +75,10 @@ def calculated(found: dict[str, Any]) -> dict[str, Any]:
                 f"{small['documents']:,} documents, {after['task_seconds']:.1f} s in {after['jobs']:.0f} at "
                 f"{large['documents']:,}: the collection's share of it does not show. Measure a larger one."
             )
-        told, expected = (before, least) if cut else (after, most)
         spark[formula.name] = {
             "nanoseconds": each,
-            "shuffle": told["shuffle_bytes"] / formula.shuffled(expected),
-            "kept": told["written_bytes"] / formula.kept(expected),
+            "shuffle": after["shuffle_bytes"] / formula.shuffled(most),
+            "kept": after["written_bytes"] / formula.kept(most),
         }
     return {
         "measured": {
@@ -98,7 +90,6 @@ def calculated(found: dict[str, Any]) -> dict[str, Any]:
             "collection": "benchmarks.speed.corpus, latin",
             "document_bytes": round(large["text_bytes"] / large["documents"]),
             "recipe": recipe.id,
-            "note": large.get("note", ""),
         },
         "collection": known.collection,
         "sketching": speeds,

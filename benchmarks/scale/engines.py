@@ -9,7 +9,6 @@
 A case is the whole command `neardup dedup`, in a process of its own, start and writing included. Its work folder is
 what it keeps on disk. `--constants` writes what `neardup plan` calculates with: see benchmarks.scale.constants.
 Results go to results/engines.json, with the table beside it; cases that are not run again keep their figures.
-`unfinished` there are cases that were stopped, with the stages that Spark had logged; they are in no table of costs.
 """
 
 from __future__ import annotations
@@ -235,8 +234,7 @@ def main(argv: list[str] | None = None) -> int:
             row["load_average"] = described["machine"]["load_average"]
             rows[n, engine] = row
             print(table([row]).splitlines()[-1], file=sys.stderr, flush=True)
-            cut_short = [row for row in found.get("unfinished", ()) if (row["documents"], row["engine"]) not in rows]
-            found = {**described, "rows": [rows[key] for key in sorted(rows, key=_order)], "unfinished": cut_short}
+            found = {**described, "rows": [rows[key] for key in sorted(rows, key=_order)]}
             path.write_text(json.dumps(found, indent=1) + "\n")
     ordered = found["rows"]
     if not asked.constants or asked.documents:
@@ -250,7 +248,7 @@ def main(argv: list[str] | None = None) -> int:
 
         print(constants.write(found))
     try:
-        check_equal([*ordered, *found.get("unfinished", ())])
+        check_equal(ordered)
     except DifferentAnswerError as error:
         print(error, file=sys.stderr)
         return 1

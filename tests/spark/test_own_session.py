@@ -57,7 +57,7 @@ def test_it_is_left_as_it_was(spark: SparkSession, frame: DataFrame, monkeypatch
 
 
 def test_what_makes_no_sense_is_refused(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is a Spark session on local.2. in this process, and local.7. is asked"):
+    with pytest.raises(UsageError, match=r"a Spark session on local\[2\] in this process, and local\[7\] is asked for"):
         neardup.dedup(frame, master="local[7]")
     with pytest.raises(UsageError, match="threads = 3: how many there are is for Spark to say"):
         neardup.dedup(frame, threads=3)
