@@ -77,21 +77,23 @@ def test_steps_by_hand():
     """1,000 documents of 3,000 bytes: 400 with company, 200 candidates, 1,000 entries, 400 pairs."""
     expected = Expected.of(load_recipe("default"), 1000, 3e6, 0.4, KNOWN)
     assert (expected.company, expected.standing, expected.entries) == (400, 200, 1000)
-    assert (expected.pairs, expected.removed, expected.shelved) == (400, 300, 300 + 8 * 496)
+    assert (expected.pairs, expected.removed, expected.shelved) == (400, 300, 140 + 8 * 496)
     found = {step.name: step for step in steps(expected, KNOWN)}
     assert found["sketch"].read == found["texts again"].read == 3e6
     assert found["sketch"].core_seconds == pytest.approx(3e6 * (10 + 16) / 1e9)
     assert found["keys"].shuffled == 1000 * 20 * 16
     assert found["keys"].core_seconds == pytest.approx(1000 * 20 * 10 / 1e9)
-    assert found["buckets"].shuffled == (1000 + 200) * (300 + 16) + 1000 * 16
-    assert found["measure"].shuffled == 2 * 400 * (300 + 8 * 496)
+    assert found["members"].shuffled == 1000 * 8 + 400 * 40 + 200 * (300 + 16)
+    assert found["members"].kept == 200 * (140 + 16)
+    assert found["buckets"].shuffled == (1000 + 200) * (140 + 16) + 1000 * 16
+    assert found["measure"].shuffled == 2 * 400 * (140 + 8 * 496)
     assert found["write"].kept == pytest.approx(3e6 * 0.7)
     assert held_by_driver(expected) == 1000 / 8 + 400 / 8
     labels = Expected.of(load_recipe("default").changed(clusters_method="components"), 1000, 3e6, 0.4, KNOWN)
     assert held_by_driver(labels) == 1000 / 8 + 400 / 8 + 400 * 16
     many = {step.name: step for step in steps(Expected.of(load_recipe("default"), 2e6, 6e9, 0.4, KNOWN), KNOWN)}
-    assert many["measure"].shuffled == (2 * 8e5 + 4e5) * (300 + 8 * 496)
-    assert resident(expected, KNOWN) == 100 + 1000 * 5 + 20_000 + 200 * 300 + 1000 * 8
+    assert many["measure"].shuffled == (2 * 8e5 + 4e5) * (140 + 8 * 496)
+    assert resident(expected, KNOWN) == 100 + 1000 * 5 + 20_000 + 200 * 140 + 1000 * 8
 
 
 def test_texts_are_read_again_only_where_something_is_measured():
