@@ -87,7 +87,7 @@ def test_what_there_is(out: Path, local: Path) -> None:
     assert {path.suffix for path in (out / "kept").glob("part-*")} == {".jsonl"}
     again = neardup.dedup(out / "kept", recipe="stream")  # lines, and not a document a file
     assert again.counts["documents"] == len(kept(local))
-    assert not again.said
+    assert not any("Passed over" in sentence for sentence in again.said)
     here, there = (json.loads((folder / "run.json").read_text()) for folder in (out, local))
     assert here["engine"]["name"] == "spark"
     assert here["recipe"] == there["recipe"]
