@@ -91,7 +91,7 @@ def write(rows: DataFrame, whole: Whole, path: str) -> int:
     writer, reader = rows.write.mode("overwrite"), rows.sparkSession.read
     if whole.format == "jsonl":
         writer.text(path)
-        rename_parts(rows.sparkSession, path, ".jsonl")  # Spark says .txt, which is read as one document
+        rename_parts(rows.sparkSession, path, ".txt", ".jsonl")  # Spark says .txt, which is read as one document
         return reader.text(escaped(path), lineSep="\n").count()
     writer.option("compression", "zstd").parquet(path)
     return reader.schema(rows.schema).parquet(escaped(path)).count()

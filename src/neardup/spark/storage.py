@@ -47,16 +47,19 @@ def _make(spark: SparkSession, out: str) -> None:
         raise OutputError(f"{out}: Spark cannot make this folder. Choose another one, or mend this one.")
 
 
-def rename_parts(spark: SparkSession, folder: str, ending: str) -> None:
-    """The files of a dataset get another ending, where files can be renamed."""
+def rename_parts(spark: SparkSession, folder: str, old: str, new: str) -> None:
+    """The files of a dataset get another ending, before that of a packing, where files can be renamed."""
     found = _hadoop(spark, folder)
     if found is None:
         return
     files, place = found
+    jvm: Any = spark._jvm
     for status in files.listStatus(place):
         name = status.getPath().getName()
-        if name.startswith("part-"):
-            files.rename(status.getPath(), spark._jvm.org.apache.hadoop.fs.Path(place, f"{name.split('.')[0]}{ending}"))  # type: ignore[union-attr]
+        if name.startswith("part-") and old in name:
+            renamed = jvm.org.apache.hadoop.fs.Path(place, name.replace(old, new))
+            if not files.rename(status.getPath(), renamed):
+                raise OutputError(f"{folder}/{name}: Spark cannot rename it to {renamed.getName()}.")
 
 
 def refuse_foreign(spark: SparkSession, out: str) -> None:
