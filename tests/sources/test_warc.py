@@ -173,6 +173,26 @@ def test_damage_says_where(tmp_path: Path) -> None:
         texts(_file(tmp_path, re.sub(rb"Content-Length: \d+", b"Content-Length: 900", one)))
 
 
+@pytest.mark.parametrize("end", ["\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\r"])
+def test_line_ends_that_warc_does_not_know_are_characters(end: str, tmp_path: Path) -> None:
+    """str.splitlines() takes all of them for the end of a header line, and what follows for another field."""
+    url = f"http://a.test/{end}Content-Length: 5{end}WARC-Type: metadata"
+    one = record("conversion", 1, b"the first text", url=url, content_type="text/plain")
+    two = record("conversion", 2, b"the second", url="http://a.test/2", content_type="text/plain")
+    payload = record("response", 3, http(b"page"), url=url, content_type="application/http; msgtype=response")
+    file = _file(tmp_path, one + two + payload, fields=Fields(None, None, "url"))
+    found = documents(file)
+    assert [d["text"] for d in found] == ["the first text", "the second", "page"]
+    assert [d["url"] for d in found] == [url, "http://a.test/2", url]
+
+
+@pytest.mark.parametrize("length", ["١٤", "1_4", "+14", "-1", "", "14 bytes"])
+def test_a_length_is_digits(length: str, tmp_path: Path) -> None:
+    one = record("conversion", 1, b"the first text", content_type="text/plain")
+    with pytest.raises(InputError, match="record 1 at byte 0 says no length"):
+        texts(_file(tmp_path, one.replace(b"Content-Length: 14", f"Content-Length: {length}".encode())))
+
+
 def test_bodies_that_cannot_be_decoded_are_problems(tmp_path: Path) -> None:
     broken = response(2, gzip.compress(PAGE)[:40] + bytes(50), "Content-Encoding: gzip")
     file = _file(tmp_path, response(1, b"a") + broken + response(3, b"c"))

@@ -21,6 +21,7 @@ from neardup.errors import InputError
 _LONGEST_LINE = 1 << 16
 _LONGEST_HEAD = 1 << 20
 _SKIP = 1 << 18
+_SPACE = " \t\r"
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,12 @@ def records(stream: BinaryIO, name: str, wanted: Callable[[str, int], bool]) -> 
         number += 1
         head = _head(stream, line, name, at, number)
         header = _parsed(head)
-        try:
-            length = int(header["content-length"])
-            if length < 0:
-                raise ValueError
-        except (KeyError, ValueError):
+        digits = header.get("content-length", "")
+        if not (digits.isascii() and digits.isdigit()):
             raise InputError(
                 f"{name}: record {number} at byte {at:,} says no length (Content-Length); what follows cannot be found."
-            ) from None
+            )
+        length = int(digits)
         block = None
         if wanted(header.get("warc-type", "").lower(), length):
             block = stream.read(length)
@@ -100,16 +99,21 @@ def _head(stream: BinaryIO, first: bytes, name: str, at: int, number: int) -> by
 
 
 def _parsed(head: bytes) -> dict[str, str]:
+    """Return the fields of a header by their names in lower case.
+
+    Lines end where the standard ends them, at LF or CRLF: in a value, UTF-8's other line ends (U+0085, U+2028 …) are
+    characters like any others.
+    """
     header: dict[str, str] = {}
     last = ""
-    for line in head.decode("utf-8", "replace").splitlines()[1:]:
+    for line in head.decode("utf-8", "replace").split("\n")[1:]:
         if line[:1] in (" ", "\t") and last:  # a folded line continues the one before
-            header[last] += " " + line.strip()
+            header[last] += " " + line.strip(_SPACE)
             continue
         field, colon, value = line.partition(":")
         if colon:
-            last = field.strip().lower()
-            header.setdefault(last, value.strip())
+            last = field.strip(_SPACE).lower()
+            header.setdefault(last, value.strip(_SPACE))
     return header
 
 
