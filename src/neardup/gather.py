@@ -6,6 +6,7 @@ sources → text → shingles → sketches
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from glob import glob
@@ -143,8 +144,20 @@ class Gathered:
         )
 
 
-def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watcher | None) -> Gathered:
-    """Find the inputs, choose the recipe for them where it is left open, sketch what is not sketched yet."""
+@contextmanager
+def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watcher | None) -> Iterator[Gathered]:
+    """Find the inputs, choose the recipe for them where it is left open, sketch what is not sketched yet.
+
+    No other run gets into the work folder until the block ends.
+    """
+    folder = Work(Path(reading.work)) if reading.work is not None else TemporaryWork()
+    with folder.in_use():
+        yield _gathered(source, recipe, reading, folder, watcher)
+
+
+def _gathered(
+    source: Any, recipe: Recipe | Choose, reading: Reading, folder: Work, watcher: Watcher | None
+) -> Gathered:
     if reading.threads is not None and reading.threads < 1:
         raise UsageError(f"threads = {reading.threads}: at least 1.")
     if reading.memory is not None and reading.memory < 1:
@@ -152,8 +165,6 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
     steps = Steps(watcher)
     rules = Problems(reading.on_error, reading.max_document_bytes)
     said: list[str] = []
-    folder = Work(Path(reading.work)) if reading.work is not None else TemporaryWork()
-    folder.lock()
     keep = (recipe if isinstance(recipe, Recipe) else recipe(False)).clusters.keep
     files = [with_fields(file, keep, reading, said) for file in _inputs(source, reading.format, folder, said)]
     recipe = chosen_recipe(recipe, files, said)

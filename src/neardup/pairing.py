@@ -68,8 +68,9 @@ class Pairs:
         return pa.Table.from_batches(list(self), schema=PAIRS)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for documents, copies, evidence in self.numbered():
-            yield self._batch(documents, copies, evidence)
+        with self._gathered.engine.work.in_use():
+            for documents, copies, evidence in self.numbered():
+                yield self._batch(documents, copies, evidence)
 
     def numbered(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_], Evidence]]:
         """By the documents' numbers, the later one first; which are copies; and the evidence about the others."""
@@ -209,4 +210,5 @@ def pairs(
     }
     choose = recipe if callable(recipe) else lambda pages: choose_recipe(recipe, **settings, pages=pages)
     reading = Reading(text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work)
-    return Pairs(gather(source, choose, reading, watcher), most)
+    with gather(source, choose, reading, watcher) as gathered:
+        return Pairs(gathered, most)

@@ -142,9 +142,9 @@ def dedup(  # type: ignore[misc]
         choose = given if callable(given) else lambda pages: choose_recipe(given, **settings, pages=pages)
         if index is not None and not callable(given):
             refuse_another_recipe(index, choose(False))  # a named one is the same for pages
-        gathered = gather(source, choose, reading, watcher)
-        known = None if index is None else known_to(index, gathered)
-        return Result(gathered, decide(gathered, known))
+        with gather(source, choose, reading, watcher) as gathered:
+            known = None if index is None else known_to(index, gathered)
+            return Result(gathered, decide(gathered, known))
 
 
 @contextmanager

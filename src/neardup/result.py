@@ -255,7 +255,10 @@ class Result:
         annotate: OUT/kept holds every document, with columns that say what was found. corpus=False: no OUT/kept.
         run.json appears last: where it is, everything else is whole.
         """
-        out = Path(path)
+        with self._engine.work.in_use():
+            self._write(Path(path), annotate, corpus)
+
+    def _write(self, out: Path, annotate: bool, corpus: bool) -> None:
         if corpus:
             self._check_corpus(out, annotate)
         for name in ("run.json", "skipped.parquet", "report.html"):

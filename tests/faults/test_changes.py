@@ -1,12 +1,15 @@
 """Things that change under a run's feet: inputs, outputs, other runs."""
 
+import gc
 import json
 import os
 import resource
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -119,6 +122,72 @@ def test_two_runs_do_not_share_a_work_folder(tmp_path):
     assert "another run is at work here" in second.stderr.replace("\n", " ")
     again = neardup.dedup(path, work=tmp_path / "out/work")
     assert again.removed.equals(first.removed)
+
+
+class Waiting:
+    """A watcher that stops the run in the middle of a step until it may go on."""
+
+    def __init__(self, step):
+        self.step, self.reached, self.go_on = step, Event(), Event()
+
+    def begin(self, name, total):
+        if name == self.step:
+            self.reached.set()
+            assert self.go_on.wait(60)
+
+    def __getattr__(self, name):
+        return lambda *_, **__: None
+
+
+@pytest.mark.parametrize("step", ["sketch", "candidates", "verify", "write"])
+def test_two_runs_in_threads_of_one_process_do_not_share_a_work_folder(tmp_path, step):
+    path = write_rows(tmp_path / "in.jsonl", documents(30))
+    alone = neardup.dedup(path, work=tmp_path / "alone/work")
+    alone.write(tmp_path / "alone")
+    waiting = Waiting(step)
+
+    def first():
+        result = neardup.dedup(path, work=tmp_path / "out/work", watcher=waiting)
+        result.write(tmp_path / "out")
+        return result
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(first)
+        try:
+            assert waiting.reached.wait(60)
+            with pytest.raises(neardup.WorkError, match="another run is at work here"):
+                neardup.dedup(path, work=tmp_path / "out/work")
+            with pytest.raises(neardup.WorkError, match="another run is at work here"):
+                list(neardup.pairs(path, work=tmp_path / "out/work"))
+        finally:
+            waiting.go_on.set()
+        assert running.result().removed.equals(alone.removed)
+    assert (tmp_path / "out/kept/in.jsonl").read_bytes() == (tmp_path / "alone/kept/in.jsonl").read_bytes()
+    again = neardup.dedup(path, work=tmp_path / "out/work")  # after it, also while its result is there
+    again.write(tmp_path / "out")
+
+
+def test_a_process_keeps_its_lock_when_one_of_its_results_goes(tmp_path):
+    """A lock of lockf went when the first of two descriptors was closed."""
+    path = write_rows(tmp_path / "in.jsonl", documents(10))
+    first = neardup.dedup(path, work=tmp_path / "out/work")
+    second = neardup.dedup(path, work=tmp_path / "out/work")
+    del first
+    gc.collect()
+    other = run("dedup", path, "-o", tmp_path / "out")
+    assert other.returncode == 1
+    assert "another run is at work here" in other.stderr.replace("\n", " ")
+    del second
+    gc.collect()
+    assert run("dedup", path, "-o", tmp_path / "out").returncode == 0
+
+
+def test_a_run_that_failed_leaves_the_work_folder_to_the_next(tmp_path):
+    path = write_rows(tmp_path / "in.jsonl", [*documents(10), {"id": "bad", "text": 5}])
+    with pytest.raises(neardup.InputError) as failed:
+        neardup.dedup(path, work=tmp_path / "out/work")
+    neardup.dedup(path, work=tmp_path / "out/work", on_error="skip")
+    assert "in.jsonl:11" in str(failed.value)  # the exception, which holds the frames of the run, is still there
 
 
 def test_many_small_files_need_few_open_ones(tmp_path):

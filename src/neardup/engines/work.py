@@ -16,10 +16,13 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 from neardup.atomic import appearing, write_error
 from neardup.errors import WorkError
@@ -46,11 +49,50 @@ _OPTIONS = {
 """Settings by the names that users know them by, in the order in which a difference is told."""
 
 
+class _FolderLock:
+    """The lock of a work folder, once per folder and process.
+
+    Other processes are kept out by flock for as long as anybody holds this object, other threads of this process by
+    `busy`. The locks of lockf would not do: they belong to the process, so its threads never exclude each other, and
+    they go when the first of its descriptors is closed.
+    """
+
+    _here: ClassVar["WeakValueDictionary[tuple[int, int], _FolderLock]"] = WeakValueDictionary()
+    _looking = Lock()
+
+    def __init__(self, descriptor: int) -> None:
+        self.busy = Lock()
+        weakref.finalize(self, os.close, descriptor)
+
+    @classmethod
+    def of(cls, folder: Path) -> "_FolderLock":
+        """Return the one that this process holds, or take the lock; another process's is a WorkError."""
+        with cls._looking:
+            descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            found = os.fstat(descriptor)
+            held = cls._here.get((found.st_dev, found.st_ino))
+            if held is not None:
+                os.close(descriptor)
+                return held
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(descriptor)
+                raise _in_use(folder) from error
+            held = cls._here[found.st_dev, found.st_ino] = cls(descriptor)
+            return held
+
+
+def _in_use(folder: Path) -> WorkError:
+    return WorkError(f"{folder}: another run is at work here. Wait for it, or choose another folder.")
+
+
 class Work:
     """A work folder that belongs to one recipe over one set of inputs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._held: _FolderLock | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -78,16 +120,17 @@ class Work:
             draft.write_text(json.dumps(mine, indent=1))
         return False
 
-    def lock(self) -> None:
-        """Keep other processes out for as long as this one works here."""
-        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        weakref.finalize(self, os.close, descriptor)
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep other runs out until the block ends, and other processes for as long as this object lives."""
+        if self._held is None:
+            self._held = _FolderLock.of(self.folder)
+        if not self._held.busy.acquire(blocking=False):
+            raise _in_use(self.folder)
         try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise WorkError(
-                f"{self.folder}: another run is at work here. Wait for it, or choose another folder."
-            ) from error
+            yield
+        finally:
+            self._held.busy.release()
 
     def sketches(self, split: int) -> Path:
         """Of a split."""
@@ -124,6 +167,11 @@ class TemporaryWork(Work):
     def __init__(self) -> None:
         super().__init__(Path(tempfile.mkdtemp(prefix="neardup-")))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Do nothing: no other run knows the folder."""
+        yield
 
 
 class FinishedWork(TemporaryWork):

@@ -218,9 +218,9 @@ class _Running:
         return self.kept[recipe.id]
 
     def _gather(self, recipe: Recipe) -> Gathered:
-        gathered = gather(self._source, recipe, self._reading, self.watcher)
-        self.said += gathered.said
-        return gathered
+        with gather(self._source, recipe, self._reading, self.watcher) as gathered:
+            self.said += gathered.said
+            return gathered
 
     def run(self, recipe: Recipe, *, keep: bool, groups: bool = True) -> Found:
         """Find pairs and groups, if that has not been done."""
