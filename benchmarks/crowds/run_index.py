@@ -1,0 +1,34 @@
+"""python -m benchmarks.crowds.run_index FILE INDEX RESULT RECIPE: offer a Parquet file to a new index that keeps texts.
+
+RESULT is JSON: for every document that was refused the stored one that it is similar to, and the seconds of the calls.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from benchmarks.crowds.systems import BATCH
+from neardup import Index
+
+
+def main() -> None:
+    file, folder, result, recipe = sys.argv[1:]
+    removed: dict[str, str] = {}
+    with Index.open(folder, recipe, keep="text") as index:
+        began = time.perf_counter()
+        batches = (batch.to_pylist() for batch in pq.ParquetFile(file).iter_batches(batch_size=BATCH))
+        for verdicts in index.check_and_add_batches(batches):
+            removed.update({verdict.id: verdict.match.id for verdict in verdicts if verdict.match is not None})
+        seconds = time.perf_counter() - began
+        said = index.info()
+    counts = {name: value for name, value in said.items() if isinstance(value, int | float)}
+    Path(result).write_text(json.dumps({"removed": removed, "seconds": seconds, "counts": counts}))
+
+
+if __name__ == "__main__":
+    main()
