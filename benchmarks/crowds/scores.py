@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from scipy.stats import binomtest
+from neardup.analysis.estimators import wilson
 
 CONFIDENCE = 0.95
 
@@ -36,8 +36,7 @@ class Score:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's, at `CONFIDENCE`."""
-        found = binomtest(self.found, self.pairs).proportion_ci(CONFIDENCE, method="wilson")
-        return float(found.low), float(found.high)
+        return wilson(self.found, self.pairs, confidence=CONFIDENCE)
 
     @property
     def precision(self) -> float | None:

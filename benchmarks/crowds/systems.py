@@ -7,8 +7,9 @@
             peers in environments of their own, as in benchmarks.speed; they remove all but one document of every
             connected component, and do not say what a document was removed for
 
-Every case is a process of its own. `seconds` is the whole command; `work_seconds` leaves out start-up: the steps of
-run.json, or the calls of the index.
+Every case is a process of its own. `seconds` and `cpu_seconds` are of the whole command; `work_seconds` and
+`work_cpu_seconds` leave out start-up: they are of the steps in run.json, or of the calls of the index. Spark's steps do
+not count the CPU of its workers, so its work has all of the command's; so have the peers.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Outcome:
     seconds: float
     cpu_seconds: float
     work_seconds: float
+    work_cpu_seconds: float
     peak_bytes: int
     counts: dict[str, Any] = field(default_factory=dict)
 
@@ -73,8 +75,9 @@ def _dedup(system: str, file: Path, recipe: str, work: Path, folder: Path) -> Ou
     table = pq.read_table(out / "removed.parquet", columns=["id", "kept_id"])
     removed = dict(zip(table["id"].to_pylist(), table["kept_id"].to_pylist(), strict=True))
     work_seconds = sum(step["seconds"] for step in said["steps"])
+    work_cpu = sum(step["cpu_seconds"] for step in said["steps"]) if system == "local" else cost.cpu
     counts = {"rounds": said.get("rounds"), **said["counts"]}
-    return Outcome(removed, cost.wall, cost.cpu, work_seconds, cost.peak_tree, counts)
+    return Outcome(removed, cost.wall, cost.cpu, work_seconds, work_cpu, cost.peak_tree, counts)
 
 
 def _index(system: str, file: Path, recipe: str, work: Path, folder: Path) -> Outcome:
@@ -85,7 +88,8 @@ def _index(system: str, file: Path, recipe: str, work: Path, folder: Path) -> Ou
     environment = {"PYTHONPATH": os.pathsep.join(paths)}
     cost = measure.run(command, log=work / "logs" / f"crowds-{system}.log", environment=environment)
     said = json.loads(result.read_text())
-    return Outcome(said["removed"], cost.wall, cost.cpu, said["seconds"], cost.peak_tree, said["counts"])
+    spent = said["seconds"], said["cpu_seconds"]
+    return Outcome(said["removed"], cost.wall, cost.cpu, *spent, cost.peak_tree, said["counts"])
 
 
 def _peer(system: str, file: Path, work: Path, threshold: float) -> Outcome:
@@ -96,4 +100,4 @@ def _peer(system: str, file: Path, work: Path, threshold: float) -> Outcome:
         raise measure.CommandFailedError(f"{system}: {asked.failure}")
     cost = asked.costs[0]
     removed = dict.fromkeys(asked.outcome.removed)
-    return Outcome(removed, cost.wall, cost.cpu, cost.wall, cost.peak_tree, {"settings": asked.settings})
+    return Outcome(removed, cost.wall, cost.cpu, cost.wall, cost.cpu, cost.peak_tree, {"settings": asked.settings})
