@@ -114,8 +114,7 @@ def decide(gathered: Gathered, known: pa.Table | None = None) -> Decision:
 def _decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     collection, compared, recipe = gathered.collection, gathered.compared, gathered.recipe
     begin("candidates")
-    holders = np.empty(len(collection), np.int32)
-    kernel.first_holders(gathered.identities(), compared, holders)
+    holders, copies = _identity_sets(gathered)
     members = compared & (holders == np.arange(len(collection)))
     linked = _linked(gathered, members) if members.any() and by_features_alone(recipe) else None
     if linked is None:
@@ -124,13 +123,9 @@ def _decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
         together = np.bincount(linked, minlength=len(linked))[linked] > 1
         buckets = Buckets.empty(np.flatnonzero(together & members))
     begin("order")
-    copies = np.flatnonzero(compared & (np.bincount(holders, minlength=len(collection))[holders] > 1))
     ranked = np.union1d(buckets.members, copies).astype(np.int64)
-    best_first = ranked[_order(gathered, ranked)]
-    owners, firsts = np.unique(holders[best_first], return_index=True)
-    best = best_first[firsts]  # best[x] is the preferred document of the identity set owners[x]
-    place = firsts[np.searchsorted(owners, buckets.members)]
-    buckets = buckets.among(np.argsort(place, kind="stable"))
+    _remark_on_policy(gathered, ranked)
+    buckets = buckets.among(_order(gathered, buckets.members))
     begin("verify")
     verifier = Verifier.of(gathered, buckets.members, remember=True)
     if linked is None:
@@ -140,7 +135,7 @@ def _decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     removed = np.flatnonzero(formed.centre != np.arange(len(buckets.members)))
     evidence = verifier.evidence(np.stack([removed, formed.centre[removed]], axis=1))
     begin("decide")
-    return _spread(ranked, holders, owners, best, buckets, formed, evidence)
+    return _spread(ranked, holders, buckets, formed, evidence)
 
 
 def by_features_alone(recipe: Recipe) -> bool:
@@ -178,20 +173,40 @@ def _first_of_component(components: NDArray[np.int32]) -> Formed:
     return Formed(firsts[place].astype(np.int32), crowded=0, rounds=1, measured=0)
 
 
-def _order(gathered: Gathered, ranked: NDArray[np.int64]) -> NDArray[np.int64]:
+def _identity_sets(gathered: Gathered) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return for every document the preferred one with the same tokens, and which documents have copies.
+
+    The preferred one stands for its copies in all that is compared: copies may differ in their host, and in the bytes
+    between their words.
+    """
+    n = len(gathered.collection)
+    firsts = np.empty(n, np.int32)
+    kernel.first_holders(gathered.identities(), gathered.compared, firsts)
+    copies = np.flatnonzero(gathered.compared & (np.bincount(firsts, minlength=n)[firsts] > 1))
+    worst_first = copies[_order(gathered, copies)[::-1]]
+    preferred = np.arange(n, dtype=np.int32)
+    preferred[firsts[worst_first]] = worst_first  # of a set's members the last one written stays
+    return preferred[firsts], copies
+
+
+def _order(gathered: Gathered, documents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order of the keep policy, best first, as indices into `documents`, which ascend."""
     collection, policy = gathered.collection, gathered.recipe.clusters.keep
-    columns = {c: collection.keep_values(c, ranked) for c in keep_columns(policy)}
-    for remark in keep_remarks(policy, columns):
+    columns = {c: collection.keep_values(c, documents) for c in keep_columns(policy)}
+    ids = collection.values("id", documents) if needs_ids(policy) else None
+    return keep_order(policy, documents, collection.numbers("tokens")[documents], columns, ids)
+
+
+def _remark_on_policy(gathered: Gathered, ranked: NDArray[np.int64]) -> None:
+    """Say what may surprise about the keep policy, given all documents that it chooses from."""
+    collection, policy = gathered.collection, gathered.recipe.clusters.keep
+    for remark in keep_remarks(policy, {c: collection.keep_values(c, ranked) for c in keep_columns(policy)}):
         gathered.remark(remark)
-    ids = collection.values("id", ranked) if needs_ids(policy) else None
-    return keep_order(policy, ranked, collection.numbers("tokens")[ranked], columns, ids)
 
 
 def _spread(
     ranked: NDArray[np.int64],
     holders: NDArray[np.int32],
-    owners: NDArray[np.int32],
-    best: NDArray[np.int64],
     buckets: Buckets,
     formed: Formed,
     found: Evidence,
@@ -208,8 +223,7 @@ def _spread(
     at = np.minimum(np.searchsorted(sorted_members, owner), max(0, n_rows - 1))
     in_buckets = (sorted_members[at] == owner) if n_rows else np.zeros(len(ranked), bool)
     row = np.where(in_buckets, by_document[at] if n_rows else 0, -1)
-    centre = np.where(in_buckets, row_centre[row] if n_rows else 0, owner)
-    kept_for = best[np.searchsorted(owners, centre)]
+    kept_for = np.where(in_buckets, row_centre[row] if n_rows else 0, owner)
 
     gone = kept_for != ranked
     pair = np.where(in_buckets & gone, evidence[row] if n_rows else -1, -1)[gone]

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from pyspark.sql import SparkSession
 
 import neardup
 from neardup.errors import InputError
-from neardup.recipes import choose_recipe, recipe_names
+from neardup.recipes import choose_recipe, load_recipe, recipe_names
+from tests.corpus import copies_on_hosts
 from tests.spark.pages import some_pages
 
 POLICIES = [
@@ -76,6 +78,24 @@ def test_recipes_and_keep_policies(spark: SparkSession, pages: Path, name: str, 
 def test_every_policy_is_among_the_cases() -> None:
     assert {keep for _, _, keep in _cases()} == set(POLICIES)
     assert {name for name, _, _ in _cases()} == set(recipe_names())
+
+
+@pytest.mark.parametrize(("name", "keep"), [("web", "longest"), ("bloom", "max:score")])
+def test_copies_on_several_hosts_in_any_order(spark: SparkSession, tmp_path: Path, name: str, keep: str) -> None:
+    """The preferred copy stands for all of them: its host, for recipe web, and its bytes, for recipe bloom."""
+    recipe = load_recipe(name)
+    if name == "bloom":
+        recipe = recipe.changed(sketch_chunk=32, sketch_window=12)
+    documents, answers = copies_on_hosts(40, seed=1), []
+    for order in range(2):
+        path = tmp_path / f"{order}.parquet"
+        pq.write_table(pa.Table.from_pylist(documents), path, row_group_size=15)
+        local = neardup.dedup(path, recipe=recipe, keep=keep)
+        with neardup.dedup(path, engine="spark", recipe=recipe, keep=keep) as result:
+            assert same(local, result)["removed"] > 10
+            answers.append({row["id"]: row for row in rows(result.removed)})
+        random.Random(1).shuffle(documents)
+    assert answers[0] == answers[1]
 
 
 def _mixed(folder: Path) -> Path:

@@ -1,7 +1,7 @@
 """Sketches → candidates: identity sets, shared keys, and the order of the keep policy.
 
-Documents are named by their numbers; the first of an identity set is its holder, and stands for it. Where documents
-have company they get a row: 0 is the one that is kept first. The row of an identity set is the one of its best.
+Documents are named by their numbers; the one of an identity set that the keep policy prefers is its holder, and stands
+for it in all that is compared. Where documents have company they get a row: 0 is the one that is kept first.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Candidates:
     order: DataFrame
     """number, holder, row: of every document with company."""
     sets: DataFrame
-    """holder, best, row: the identity sets among them, the number of the one that is kept first, and its row."""
+    """holder, row: the identity sets among them, and the row of the holder."""
     members: DataFrame
     """number, row, address, signature: of documents that stand in buckets."""
     size: int
@@ -83,11 +83,13 @@ def candidates(
     """Find them. `said`: what is to be said of the keep policy is added."""
     documents = compared(sketches)
     repeated = (
-        documents.groupBy("identity").agg(F.min("number").alias("holder"), F.count("*").alias("n")).filter("n > 1")
+        documents.groupBy("identity").agg(F.min("number").alias("first"), F.count("*").alias("n")).filter("n > 1")
     )
-    copies = stages.keep(
-        "copies", lambda: documents.select("number", "identity").join(repeated, "identity").select("number", "holder")
+    identical = stages.keep(
+        "identical",
+        lambda: documents.select("number", "identity").join(repeated, "identity").select("number", "first"),
     )
+    copies = stages.keep("copies", lambda: _with_holders(identical, documents, recipe.clusters.keep))
     further = copies.filter("number != holder").select("number")
 
     def entries() -> DataFrame:
@@ -100,7 +102,7 @@ def candidates(
     alone = standing.join(copies, "number", "left_anti")
     ranked = copies.unionByName(alone.select("number", F.col("number").alias("holder")))
     order = _ordered(spark, ranked, documents, recipe.clusters.keep, stages, said)
-    sets = order.groupBy("holder").agg(F.min_by("number", "row").alias("best"), F.min("row").alias("row"))
+    sets = order.filter("number = holder").select("holder", "row")
 
     def members() -> DataFrame:
         rows = sets.select(F.col("holder").alias("number"), "row")
@@ -111,6 +113,22 @@ def candidates(
     return Candidates(kept, order, sets, members_kept, stages.rows("order"), stages.rows("entries"))
 
 
+def _with_holders(identical: DataFrame, documents: DataFrame, policy: str) -> DataFrame:
+    """number, first → number, holder: an identity set by its first document, and by the preferred one."""
+    known = _with_keep_columns(identical, documents, policy)
+    best_first = Window.partitionBy("first").orderBy(*_keep_order(policy, known, []))
+    best = known.withColumn("at", F.row_number().over(best_first)).filter("at = 1")
+    holders = best.select("first", F.col("number").alias("holder"))
+    return identical.join(holders, "first").select("number", "holder")
+
+
+def _with_keep_columns(ranked: DataFrame, documents: DataFrame, policy: str) -> DataFrame:
+    """Add the columns by which the keep policy orders documents."""
+    slots = [f"{slot}:{column}" for column in keep_columns(policy) for slot in SLOTS]
+    asked = documents.select("number", "id", "tokens", *(F.col(f"`{slot}`") for slot in slots))
+    return ranked.join(among(asked, ranked.select("number")), "number")
+
+
 def _ordered(
     spark: SparkSession, ranked: DataFrame, documents: DataFrame, policy: str, stages: Stages, said: list[str]
 ) -> DataFrame:
@@ -118,9 +136,7 @@ def _ordered(
 
     The order is total, for it ends with the number: a partition that is made again is the same.
     """
-    slots = [f"{slot}:{column}" for column in keep_columns(policy) for slot in SLOTS]
-    asked = documents.select("number", "id", "tokens", *(F.col(f"`{slot}`") for slot in slots))
-    known = ranked.join(among(asked, ranked.select("number")), "number")
+    known = _with_keep_columns(ranked, documents, policy)
     order = _keep_order(policy, known, said)
     counter = F.monotonically_increasing_id().bitwiseAND(F.lit(_WITHIN))
     placed = stages.keep(

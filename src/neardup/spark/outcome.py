@@ -20,7 +20,7 @@ def decided(candidates: Candidates, formed: Formed, how: str, full: float) -> Da
     centres = formed.centres.select(F.col("i").alias("row"), "j", *EVIDENCE)
     documents = candidates.order.select("number", "holder").join(sets.select("holder", "row"), "holder")
     told = documents.join(centres, "row", "left").withColumn("row", F.coalesce("j", "row"))
-    told = told.join(sets.select("row", F.col("best").alias("kept_for")), "row").filter("number != kept_for")
+    told = told.join(sets.select("row", F.col("holder").alias("kept_for")), "row").filter("number != kept_for")
     weighed = F.col("j").isNotNull()
     relations = F.array(*(F.lit(name) for name in RELATIONS))
     return told.select(
