@@ -166,7 +166,7 @@ def _gathered(
     rules = Problems(reading.on_error, reading.max_document_bytes)
     said: list[str] = []
     keep = (recipe if isinstance(recipe, Recipe) else recipe(False)).clusters.keep
-    files = [with_fields(file, keep, reading, said) for file in _inputs(source, reading.format, folder, said)]
+    files = [with_fields(file, keep, reading, said) for file in _inputs(source, reading.format, folder, rules, said)]
     recipe = chosen_recipe(recipe, files, said)
     splits: list[Split] = [s for file in files for s in format_of(file).splits(file)]
     if any(f.fields.html or f.format == "html" for f in files):
@@ -182,6 +182,7 @@ def _gathered(
     collection, problems = engine.sketch(rules)
     compared = _compared(collection, splits, rules, problems)
     gathered = Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
+    problems = [*rules.found, *problems]
     if engine.pages_as_text:
         gathered.remark(pages_as_text(engine.pages_as_text))
     return gathered
@@ -252,7 +253,7 @@ def with_fields(file: InputFile, keep: str, reading: Reading, said: list[str]) -
     return file.with_fields(chosen if reading.html is None else replace(chosen, html=reading.html))
 
 
-def _inputs(source: Any, format: str | None, work: Work, said: list[str]) -> list[InputFile]:
+def _inputs(source: Any, format: str | None, work: Work, rules: Problems, said: list[str]) -> list[InputFile]:
     """Paths become files, everything else a table in memory."""
     paths = _paths(source)
     if paths is None:
@@ -264,7 +265,7 @@ def _inputs(source: Any, format: str | None, work: Work, said: list[str]) -> lis
         files.append(spool(work.folder, format))
         paths = [p for p in paths if p != "-"]
     if paths:
-        found = discover(paths, format=format)
+        found = discover(paths, format=format, problems=rules)
         files += found.files
         said += found.remarks
     return files

@@ -4,6 +4,7 @@ import gzip
 import os
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,7 +12,7 @@ import pytest
 
 from neardup.errors import InputError, UsageError
 from neardup.sources import Problems, choose, discover, format_of
-from neardup.sources.discover import EARLIER
+from neardup.sources.discover import EARLIER, HIDDEN
 from neardup.sources.files import printable
 from tests.sources.reading import documents
 
@@ -47,7 +48,7 @@ def test_a_folder(tmp_path: Path) -> None:
         ("sub/c.csv.gz", "csv", "gz"),
         ("sub/d.warc.gz", "warc", "gz"),
     ]
-    assert found.passed_over == {"": 1, ".exe": 1}
+    assert found.passed_over == {"": 1, ".exe": 1, HIDDEN: 2}
     assert all(f.size == 1 and f.stamp.startswith("1-") for f in found.files)
 
 
@@ -96,14 +97,6 @@ def test_names_that_clash_get_their_folder(tmp_path: Path) -> None:
     assert _names(tmp_path / "p", tmp_path / "q") == ["p/a.jsonl", "q/a.jsonl", "b.jsonl"]
     three = _names(tmp_path / "p", tmp_path / "q/a.jsonl", tmp_path / "r/p")
     assert len(set(three)) == 3
-
-
-def test_the_same_file_twice(tmp_path: Path) -> None:
-    _make(tmp_path, "a.jsonl")
-    (tmp_path / "link.jsonl").symlink_to(tmp_path / "a.jsonl")
-    for inputs in ([tmp_path / "a.jsonl"] * 2, [tmp_path / "a.jsonl", f"{tmp_path}/a*"], [tmp_path]):
-        with pytest.raises(UsageError, match="given twice"):
-            discover(inputs)
 
 
 def test_links_to_files_that_are_passed_over(tmp_path: Path) -> None:
@@ -253,9 +246,20 @@ def test_what_was_kept_can_be_asked_for(tmp_path: Path) -> None:
             discover([place])
 
 
-def test_results_of_earlier_runs_far_away(tmp_path: Path) -> None:
-    _make(tmp_path, "a.jsonl", *(f"out/{name}" for name in RESULTS))
-    found = discover([f"file://{tmp_path}"])
+def test_results_of_earlier_runs_far_away() -> None:
+    far = fsspec.filesystem("memory")
+    far.store.clear()
+    for name in ("a.jsonl", *(f"out/{name}" for name in RESULTS)):
+        far.pipe(f"/in/{name}", b"x")
+    found = discover(["memory://in"])
     assert ([f.name for f in found.files], found.passed_over) == (["a.jsonl"], {EARLIER: 1})
     with pytest.raises(InputError, match="holds the results of an earlier run"):
-        discover([f"file://{tmp_path}/out"])
+        discover(["memory://in/out"])
+    far.store.clear()
+
+
+def test_file_urls_are_paths(tmp_path: Path) -> None:
+    _make(tmp_path, "in/a.jsonl", "there/b.jsonl")
+    (tmp_path / "in/link").symlink_to(tmp_path / "there")
+    assert discover([f"file://{tmp_path}/in"]) == discover([f"{tmp_path}/in"])
+    assert _names(f"file://{tmp_path}/in") == ["a.jsonl", "link/b.jsonl"]

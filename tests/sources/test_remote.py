@@ -14,6 +14,7 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.sources import Fields, InputFile, Problems, choose, discover, format_of, stamp_of
+from neardup.sources.discover import HIDDEN
 from tests.sources.reading import documents
 from tests.sources.warcfile import crawl, members
 
@@ -69,7 +70,7 @@ def test_a_folder_in_memory(memory: str) -> None:
     found = discover([memory])
     by_name = {f.name: f for f in found.files}
     assert set(by_name) == {"a.jsonl", "sub/b.jsonl.gz", "c", "w.warc.gz", "t.csv"}
-    assert found.passed_over == {".bin": 1}
+    assert found.passed_over == {".bin": 1, HIDDEN: 1}
     assert _read(by_name["a.jsonl"]) == _read(by_name["sub/b.jsonl.gz"]) == TEXTS
     assert _read(by_name["c"]) == ["<p>x", "<p>y"]
     assert _read(by_name["w.warc.gz"]) == ["one", "two"]

@@ -211,6 +211,41 @@ def test_files_that_are_documents(tmp_path: Path, collect: Collect) -> None:
         collect([str(folder)], Reading(max_document_bytes=4000))
 
 
+@pytest.mark.parametrize("place", ["", "/*"])
+def test_links_and_hidden_names(place: str, tmp_path: Path, collect: Collect) -> None:
+    """Spark alone goes round a loop forty times, and passes over links to nothing without a word."""
+    folder = tmp_path / "in"
+    for name in ("in/a.txt", "in/sub/b.txt", "there/deep/c.txt", "in/.d.txt", "in/sub/.e.txt", "in/f.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text('{"text": "of ' + name + '"}')
+    (folder / "sub/up").symlink_to("..")
+    (folder / "link").symlink_to(tmp_path / "there")
+    (folder / "again.txt").symlink_to("a.txt")
+    (folder / "gone.jsonl").symlink_to("nowhere")
+    reading, problems = Reading(on_error="skip"), Problems("skip")
+    inputs = discover([f"{folder}{place}"], problems=problems)
+    made = collect([f"{folder}{place}"], reading)
+    assert on_spark(made) == locally(list(inputs.files), reading, "longest", Problems())
+    assert len(on_spark(made)) == 4
+    assert [tuple(row) for row in made.problems.collect()] == [
+        (str(folder / "gone.jsonl"), None, "unreadable", "a link to nowhere, which is not there")
+    ]
+    assert set(made.said) >= set(inputs.remarks)
+    assert len(inputs.remarks) == 2
+    made.check()
+    with pytest.raises(InputError, match=r"gone\.jsonl: unreadable: a link to nowhere"):
+        collect([f"{folder}{place}"])
+
+
+def test_names_that_spark_hides_are_counted(tmp_path: Path, collect: Collect) -> None:
+    for name in ("a.txt", "_b.txt", "_tmp/c.txt", "_SUCCESS", "day=1/_x=1/d.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("text")
+    made = collect(str(tmp_path))
+    assert [row[2] for row in on_spark(made)] == ["a.txt", "day=1/_x=1/d.txt"]
+    assert [said for said in made.said if "hidden" in said and ": 2." in said]
+
+
 def frame_of(spark: SparkSession, table: pa.Table) -> DataFrame:
     return spark.createDataFrame(table).repartitionByRange(5, "rank").sortWithinPartitions("rank", "url")
 

@@ -92,7 +92,7 @@ def _lines(named: tuple[str, ...], given: dict[str, Any], counted: Counted, talk
     if named == ("-",):
         yield from live_lines(how, counted.problems, talk.say, nullcontext)
         return
-    files = found_files(named, None, talk)
+    files = found_files(named, None, counted.problems, talk)
     for file in files:
         if file.format != "jsonl":
             raise UsageError(f"{file.name}: a field is added to lines of JSON, and {file.format} has none. Give JSONL.")

@@ -20,8 +20,8 @@ from neardup.refine import signature
 from neardup.result import Result
 from neardup.searching import engine
 from neardup.sources import choose, discover, format_of, stamp_of
-from neardup.sources.base import InputFile, Split
-from neardup.sources.discover import EARLIER
+from neardup.sources.base import InputFile, Problems, Split
+from neardup.sources.discover import told_briefly
 from neardup.text.extract import extractor, require_extractor
 from neardup.text.settings import Extract
 
@@ -100,12 +100,9 @@ def find(paths: Paths, reading: Reading) -> Inputs:
                 "or name its inputs."
             )
         return _of_run(names[0])
-    found = discover(names, format=reading.format)
-    said: list[str] = []
-    unknown = {suffix: n for suffix, n in found.passed_over.items() if suffix != EARLIER}
-    if unknown:
-        kinds = ", ".join(f"{n:,} {suffix or 'without an ending'}" for suffix, n in unknown.items())
-        said.append(f"Passed over files that are of no known format: {kinds}.")
+    unread = Problems("skip")
+    found = discover(names, format=reading.format, problems=unread)
+    said = [*found.remarks, *told_briefly(unread.found)]
     files = [_with_fields(file, reading, said) for file in found.files]
     splits = [split for file in files for split in format_of(file).splits(file)]
     if any(file.fields.html or file.format == "html" for file in files):

@@ -7,38 +7,55 @@ Names are relative to what was given: to the folder, or to the part of a glob be
 two inputs would get the same name, both are prefixed with the name of the folder they were found in. Names that are
 not UTF-8 are shown as `files.printable` says; paths and members stay as they are stored.
 
-The results of an earlier run that lie in an input folder are no input: what was kept would be found twice.
+Everything that is met in folders and globs is read, or counted and reported:
+
+    files of formats that are not known, hidden names, folders with     counted by kind, and said (`Inputs.remarks`)
+    results of earlier runs, further names of files that are read
+    links to nothing, folders and files that cannot be opened           problems: they stop the run or are skipped
 """
 
 import os
 import posixpath
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cache
-from glob import has_magic, iglob
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 from neardup.errors import InputError, UsageError
-from neardup.sources.base import InputFile
+from neardup.sources.base import InputFile, Problem, Problems
 from neardup.sources.compression import ENDINGS, compression_of
 from neardup.sources.files import filesystem, is_remote, is_web, printable
 from neardup.sources.folder import Folder
 from neardup.sources.formats import FORMATS, SUFFIXES, named, told_by
-from neardup.sources.stamps import far_stamp, local_stamp, members_stamp, tells_changes
+from neardup.sources.results import refuse_results, runs_among
+from neardup.sources.stamps import far_stamp, members_stamp, tells_changes
+from neardup.sources.tree import Catalogue, FileEntry, catalogue_of, cut_pattern
 from neardup.sources.warc import refuse_arc
 
 EARLIER = "results of an earlier run"
 """What folders with such are counted as, among what was passed over."""
 
-_WRITTEN = "_SUCCESS"
-"""What Spark and Hadoop leave in a folder that is whole. Nobody misses it."""
+HIDDEN = "hidden"
+"""What hidden files and folders are counted as."""
 
-_RESULTS = frozenset({"run.json", "removed.parquet", "groups.parquet"})
-_PLAN = re.compile(rb'\s*\{\s*"recipe"')
+REPEATED = "read under another name"
+"""What further names of files and folders are counted as."""
+
+_SENTENCES = {
+    EARLIER: "Passed over folders with results of an earlier run: {:,}.",
+    HIDDEN: "Passed over hidden files and folders (names that begin with a dot, on Spark also with _): {:,}.",
+    REPEATED: "Passed over names that lead to what is read under another name: {:,}.",
+}
+
+_TOLD = 5
+"""Problems that are told one by one."""
+
+WRITTEN = "_SUCCESS"
+"""What Spark and Hadoop leave in a folder that is whole. Nobody misses it."""
 
 
 @dataclass(frozen=True)
@@ -47,82 +64,99 @@ class Inputs:
 
     files: tuple[InputFile, ...]
     passed_over: dict[str, int] = field(default_factory=dict)
-    """Files in folders whose suffix no format knows: suffix ("" for none) → how many. `EARLIER` → how many folders."""
+    """Files whose suffix no format knows: suffix ("" for none) → how many. `EARLIER`, `HIDDEN`, `REPEATED` → how many
+    files and folders."""
 
     @property
     def remarks(self) -> list[str]:
         """Sentences for the user: what was passed over."""
         said = []
-        unknown = {suffix: n for suffix, n in self.passed_over.items() if suffix != EARLIER}
+        unknown = {suffix: n for suffix, n in self.passed_over.items() if suffix not in _SENTENCES}
         if unknown:
             kinds = ", ".join(f"{n:,} {suffix or 'without an ending'}" for suffix, n in unknown.items())
             said.append(f"Passed over files that are of no known format: {kinds}.")
-        if EARLIER in self.passed_over:
-            said.append(f"Passed over folders with results of an earlier run: {self.passed_over[EARLIER]:,}.")
+        said += [
+            said_of.format(self.passed_over[kind]) for kind, said_of in _SENTENCES.items() if kind in self.passed_over
+        ]
         return said
 
 
-@dataclass(frozen=True)
-class Found:
-    """A file, before anything is decided about it."""
+def discover(inputs: Sequence[str | Path], *, format: str | None = None, problems: Problems | None = None) -> Inputs:
+    """Find the input files that these paths, globs and URLs name.
 
-    path: str
-    base: str
-    """The folder that it was found in, or under."""
-    name: str
-    """Relative to `base`, with forward slashes."""
-    size: int
-    stamp: str
-    asked_for: bool
-    """Given by name, and not met in a folder or by a glob."""
-
-
-def discover(inputs: Sequence[str | Path], *, format: str | None = None) -> Inputs:
-    """The input files that these paths, globs and URLs name.
-
-    `format` is taken for all of them, whatever their names.
+    Args:
+        inputs: Paths of files and folders, globs, URLs.
+        format: Is taken for all of them, whatever their names.
+        problems: Is told of links to nothing and of what cannot be opened; without it the first one is raised.
     """
     if format is not None:
         named(format)
     if not inputs:
         raise UsageError("no input given: name files, folders, globs or URLs")
-    found: list[Found] = []
-    earlier: set[str] = set()
+    found = Catalogue()
     for given in inputs:
-        place = os.fspath(given)
-        results: set[str] = set()
-        met = _remote(place, results) if is_remote(place) else _local(place, results)
-        if not met and results:
-            raise InputError(
-                f"{place}: there is nothing but results of an earlier run ({_some(results)}), which are passed over. "
-                "To read what was kept then, name the folder kept in it."
-            )
-        if not met:
-            raise InputError(f"{place}: {'no file fits' if has_magic(place) else 'there are no files in it'}.")
-        found += met
-        earlier |= results
-    return as_inputs(found, inputs, format=format, earlier=len(earlier))
+        place = os.fspath(given).removeprefix("file://")
+        met = _remote(place) if is_remote(place) else catalogue_of(place)
+        refuse_nothing(place, met, is_pattern=has_magic(place))
+        found.add(met)
+    return as_inputs(found, inputs, format=format, problems=problems or Problems())
 
 
-def as_inputs(found: Sequence[Found], given: Sequence[str | Path], *, format: str | None, earlier: int) -> Inputs:
-    """Input files of the files that were found, whoever found them; `earlier` folders with results were passed over."""
+def refuse_nothing(place: str, found: Catalogue, *, is_pattern: bool) -> None:
+    """Raise an error where a place that was given has nothing to read, and nothing that is reported instead."""
+    if found.entries or found.unreadable:
+        return
+    if found.earlier:
+        raise InputError(
+            f"{place}: there is nothing but results of an earlier run ({_some(found.earlier)}), which are passed over. "
+            "To read what was kept then, name the folder kept in it."
+        )
+    hidden = f" but {len(found.hidden):,} hidden; name those that are to be read" if found.hidden else ""
+    raise InputError(f"{place}: {'no file fits' if is_pattern else 'there are no files in it'}{hidden}.")
+
+
+def as_inputs(found: Catalogue, given: Sequence[str | Path], *, format: str | None, problems: Problems) -> Inputs:
+    """Make input files of a catalogue, whoever made that."""
     passed_over: Counter[str] = Counter()
-    known: list[tuple[Found, str]] = []
-    for file in found:
+    known: list[tuple[FileEntry, str]] = []
+    unknown: list[FileEntry] = []
+    for file in found.entries:
         kind = _format(file, format)
-        if kind is None and posixpath.basename(file.name) != _WRITTEN:
-            passed_over[printable(_suffix(file.name))] += 1
-        if kind is None:
-            continue
-        known.append((file, kind))
-    _refuse_twice(file for file, _ in known)
+        if kind is not None:
+            known.append((file, kind))
+        elif posixpath.basename(file.name) != WRITTEN:
+            unknown.append(file)
+    real = _real_places()
+    read = _chosen((file for file, _ in known), real)
+    passed_over.update(printable(_suffix(file.name)) for file in unknown if real(file) not in read)
+    for path, reason in sorted(found.unreadable.values()):
+        if format is None and _suffix(path) and told_by(path)[0] is None and not os.path.isdir(path):
+            passed_over[printable(_suffix(path))] += 1
+        else:
+            problems.report(printable(path), None, "unreadable", printable(reason))
     if not known:
         raise InputError(
-            f"{', '.join(map(str, given))}: no input found among {passed_over.total():,} files "
-            f"({_counted(passed_over)}). {_known_suffixes()}"
+            f"{', '.join(printable(os.fspath(place)) for place in given)}: no input found among "
+            f"{passed_over.total() + len(problems.found):,} files "
+            f"({_counted(passed_over + Counter(problem.kind for problem in problems.found))}). {_known_suffixes()}"
         )
-    counted = dict(passed_over.most_common())
-    return Inputs(tuple(_distinct(_assembled(known))), counted | ({EARLIER: earlier} if earlier else {}))
+    once = [(file, kind) for file, kind in known if read[real(file)] is file]
+    counted = {
+        EARLIER: len(found.earlier),
+        HIDDEN: len(found.hidden),
+        REPEATED: found.repeated + len(known) - len(once),
+    }
+    return Inputs(
+        tuple(_distinct(_assembled(once))),
+        dict(passed_over.most_common()) | {kind: n for kind, n in counted.items() if n},
+    )
+
+
+def told_briefly(problems: Sequence[Problem]) -> list[str]:
+    """Make sentences about what was found and cannot be read, where no file lists all of it."""
+    said = [f"Passed over {problem}." for problem in problems[:_TOLD]]
+    more = len(problems) - len(said)
+    return [*said, f"Passed over {more:,} more that cannot be read."] if more else said
 
 
 def _some(folders: set[str]) -> str:
@@ -130,136 +164,40 @@ def _some(folders: set[str]) -> str:
     return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
 
 
-def _holds_results(folder: str) -> bool:
-    """Whether a run wrote its results here, or began to: the files that each run leaves, or its plan."""
-    if all(os.path.exists(os.path.join(folder, name)) for name in _RESULTS):  # of Spark's making, folders among them
-        return True
-    if os.path.isdir(os.path.join(folder, "work", "plan")) and os.path.isdir(os.path.join(folder, "kept")):
-        return True
-    plan = os.path.join(folder, "work", "plan.json")
-    if not os.path.isfile(plan):
-        return False
-    if os.path.isdir(os.path.join(folder, "kept")):
-        return True
-    try:
-        with open(plan, "rb") as file:
-            return _PLAN.match(file.read(64)) is not None
-    except OSError:
-        return False
-
-
-def _refuse_results(folder: str) -> InputError:
-    kept = f"{folder.rstrip('/' + os.sep)}/kept"
-    return InputError(f"{folder}: holds the results of an earlier run; name its folder kept ({kept}).")
-
-
-def _local(place: str, earlier: set[str]) -> list[Found]:
-    """The files there. Folders with results of earlier runs are passed over and noted in `earlier`."""
-    if os.path.isdir(place):
-        if _holds_results(place):
-            raise _refuse_results(place)
-        return _walk(place, place, earlier)
-    if os.path.exists(place):
-        return [_stat(place, os.path.dirname(place), asked_for=True)]
-    if not has_magic(place):
-        raise InputError(f"{place}: there is no such file or folder.{_near(place)}")
-    base = _before_wildcards(place)
-    asks_for_kept = "kept" in place.replace(os.sep, "/").split("/")
-    results = cache(_holds_results)
-    met: list[Found] = []
-    for path in sorted(iglob(place, recursive=True)):
-        run = next((folder for folder in _between(base, path) if results(folder)), None)
-        if run is not None and not (asks_for_kept and _between(run, path)[1:2] == [os.path.join(run, "kept")]):
-            earlier.add(os.path.realpath(run))
-        elif os.path.isdir(path):
-            # `**` itself walks through folders; other wildcards mean the folders that they fit.
-            met += [] if "**" in place else _walk(path, base, earlier)
-        else:
-            met.append(_stat(path, base))
-    return met
-
-
-def _between(base: str, path: str) -> list[str]:
-    """The folders from `base` down to `path`, which is one of them if it is a folder."""
-    folders = [base]
-    for part in os.path.relpath(path, base or ".").split(os.sep):
-        folders.append(os.path.join(folders[-1], part))
-    return folders
-
-
-def _walk(folder: str, base: str, earlier: set[str]) -> list[Found]:
-    met: list[Found] = []
-    for parent, folders, names in os.walk(folder):
-        if _holds_results(parent):
-            earlier.add(os.path.realpath(parent))
-            folders.clear()
-            continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        met += [_stat(os.path.join(parent, name), base) for name in names if not name.startswith(".")]
-    return sorted(met, key=lambda file: file.name)
-
-
-def _stat(path: str, base: str, *, asked_for: bool = False) -> Found:
-    try:
-        stat = os.stat(path)
-    except OSError as error:  # a dangling link
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    name = os.path.relpath(path, base or ".").replace(os.sep, "/")
-    return Found(path, base, name, stat.st_size, local_stamp(stat), asked_for)
-
-
-def _before_wildcards(place: str) -> str:
-    parts = place.replace(os.sep, "/").split("/")
-    fixed = next(at for at, part in enumerate(parts) if has_magic(part))
-    return "/".join(parts[:fixed]) or ("/" if place.startswith("/") else "")
-
-
-def _near(place: str) -> str:
-    """The files beside it, if there are few."""
-    folder = os.path.dirname(place) or "."
-    if not os.path.isdir(folder):
-        return f" There is no folder {folder} either."
-    beside = sorted(name for name in os.listdir(folder) if not name.startswith("."))
-    return f" In {folder} there are {', '.join(beside)}." if 0 < len(beside) <= 10 else ""
-
-
-def _remote(place: str, earlier: set[str]) -> list[Found]:
+def _remote(place: str) -> Catalogue:
     filesystem_, path = filesystem(place)
     far: Any = filesystem_
     try:
         far.invalidate_cache()  # listings are remembered, and would tell the past
         if has_magic(_without_query(path)):
-            base = _before_wildcards(path)
+            base = cut_pattern(path)[0]
             listed = far.glob(path, detail=True)
         elif told_by(_without_query(place))[0] is None and far.isdir(path):
             base = path.rstrip("/")
             listed = far.find(path, detail=True)
         else:
-            return [_far(far, far.info(path), path, posixpath.dirname(_without_query(path)), asked_for=True)]
+            base = posixpath.dirname(_without_query(path))
+            return Catalogue([_far(far, far.info(path), path, base, asked_for=True)])
     except (OSError, ValueError) as error:
         raise InputError(f"{place}: cannot be read ({error or type(error).__name__}).") from error
     except Exception as error:  # each protocol raises its own package's errors
         raise InputError(f"{place}: cannot be read ({type(error).__name__}: {error}).") from error
-    files = [(where, info) for where, info in sorted(listed.items()) if info.get("type", "file") == "file"]
-    runs = () if has_magic(_without_query(path)) else runs_among(where for where, _ in files)
+    files = {where: info for where, info in sorted(listed.items()) if info.get("type", "file") != "directory"}
+    runs = [] if has_magic(_without_query(path)) else runs_among(files)
     if base in runs:
-        raise _refuse_results(place)
-    earlier.update(runs)
-    files = [(where, info) for where, info in files if not where.startswith(tuple(f"{run}/" for run in runs))]
-    met = [_far(far, _told(far, where, info), where, base) for where, info in files]
-    return [file for file in met if not any(part.startswith(".") for part in file.name.split("/"))]
-
-
-def runs_among(paths: Iterable[str]) -> list[str]:
-    """The folders far away that have results of an earlier run in them, told by all that is there."""
-    names: defaultdict[str, set[str]] = defaultdict(set)
-    for path in paths:
-        folder, name = posixpath.split(path)
-        names[folder].add(name)
-        above, inside = posixpath.split(folder)
-        if inside in _RESULTS:  # a folder of Spark's making
-            names[above].add(inside)
-    return [folder for folder, there in names.items() if there >= _RESULTS]
+        raise refuse_results(place)
+    found = Catalogue(earlier=set(runs))
+    for where, info in files.items():
+        if where.startswith(tuple(f"{run}/" for run in runs)):
+            continue
+        entry = _far(far, _told(far, where, info), where, base)
+        if any(part.startswith(".") for part in entry.name.split("/")):
+            found.hidden.add(where)
+        elif info.get("type", "file") != "file":
+            found.unreadable[entry.path] = entry.path, "neither a file nor a folder"
+        else:
+            found.entries.append(entry)
+    return found
 
 
 def _without_query(place: str) -> str:
@@ -267,10 +205,10 @@ def _without_query(place: str) -> str:
     return place.partition("?")[0] if is_web(place) else place
 
 
-def _far(far: Any, info: dict[str, Any], path: str, base: str, *, asked_for: bool = False) -> Found:
+def _far(far: Any, info: dict[str, Any], path: str, base: str, *, asked_for: bool = False) -> FileEntry:
     name = path[len(base) :].lstrip("/") if path.startswith(base) else posixpath.basename(path)
     name = name.partition("?")[0] if is_web(path) else name
-    return Found(
+    return FileEntry(
         path=far.unstrip_protocol(path),
         base=far.unstrip_protocol(base),
         name=name,
@@ -291,21 +229,36 @@ def _told(far: Any, path: str, listed: dict[str, Any]) -> dict[str, Any]:
     return listed | asked
 
 
-def _refuse_twice(found: Iterable[Found]) -> None:
-    seen: set[str] = set()
+def _real_places() -> Callable[[FileEntry], str]:
+    """Return a function that tells where an entry's file is, whatever links lead there."""
     real = cache(os.path.realpath)  # of folders, which have many files
-    for file in found:
-        place = file.path
-        if not is_remote(place):
-            folder, name = os.path.split(place)
-            place = os.path.join(real(folder), name)
-            place = os.path.realpath(place) if os.path.islink(place) else place
-        if place in seen:
-            raise UsageError(f"{file.path}: is given twice; every document in it would be found to be a duplicate")
-        seen.add(place)
+
+    def place(file: FileEntry) -> str:
+        if is_remote(file.path):
+            return file.path
+        folder, name = os.path.split(file.path)
+        direct = os.path.join(real(folder), name)
+        return os.path.realpath(direct) if os.path.islink(direct) else direct
+
+    return place
 
 
-def _format(file: Found, asked: str | None) -> str | None:
+def _chosen(files: Iterable[FileEntry], real: Callable[[FileEntry], str]) -> dict[str, FileEntry]:
+    """Choose for every file one of the entries that lead to it: one without links below its base, else the first."""
+    chosen: dict[str, FileEntry] = {}
+    for file in files:
+        place = real(file)
+        before = chosen.setdefault(place, file)
+        if before is not file and not _is_direct(before, place) and _is_direct(file, place):
+            chosen[place] = file
+    return chosen
+
+
+def _is_direct(file: FileEntry, place: str) -> bool:
+    return os.path.join(os.path.realpath(file.base), *file.name.split("/")) == place
+
+
+def _format(file: FileEntry, asked: str | None) -> str | None:
     """The format's name; None for a file in a folder that is passed over."""
     told, _ = told_by(file.name)
     if asked is not None:
@@ -332,9 +285,9 @@ def _counted(suffixes: Counter[str]) -> str:
     return ", ".join(f"{count:,} {suffix or 'without an ending'}" for suffix, count in suffixes.most_common(5))
 
 
-def _assembled(known: list[tuple[Found, str]]) -> list[tuple[InputFile, str]]:
+def _assembled(known: list[tuple[FileEntry, str]]) -> list[tuple[InputFile, str]]:
     """Input files with the folder they were found in. Files that are one document each are put together."""
-    together: defaultdict[tuple[str, str], list[Found]] = defaultdict(list)
+    together: defaultdict[tuple[str, str], list[FileEntry]] = defaultdict(list)
     order: list[tuple[InputFile, str] | tuple[str, str]] = []
     for file, kind in known:
         if isinstance(FORMATS[kind], Folder):

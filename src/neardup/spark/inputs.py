@@ -18,7 +18,7 @@ from neardup.clusters.keep import keep_columns
 from neardup.engines.local import changed
 from neardup.errors import InputError, UsageError
 from neardup.gather import Reading
-from neardup.sources.base import InputFile
+from neardup.sources.base import InputFile, Problem, Problems
 from neardup.sources.compression import compression_of
 from neardup.sources.files import printable
 from neardup.sources.table import InMemory
@@ -45,6 +45,8 @@ class Named:
     said: tuple[str, ...]
     listing: Listing | None
     frame: DataFrame | None
+    noted: tuple[Problem, ...] = ()
+    """What was found and cannot be read."""
 
     def plan(self, reading: Reading) -> list[dict[str, Any]]:
         """What tells these inputs, read like this, from others. A frame cannot be told: it is always another one."""
@@ -67,7 +69,7 @@ class Collected:
         self.said = _folded(parts.said)
         """Sentences for the user: what was guessed and passed over."""
         self.noted = parts.noted
-        """Problems that no task meets: files that are too long to be loaded."""
+        """Problems that no task meets: what cannot be opened, files that are too long to be loaded."""
 
     def read(
         self,
@@ -118,15 +120,16 @@ def named(spark: SparkSession, source: Any, reading: Reading) -> Named:
         return Named((InputFile("", "table", InMemory.name, stamp=uuid4().hex),), (), None, source)
     places = [os.fspath(place) for place in (source if isinstance(source, list | tuple) else [source])]
     with unwrapping():
-        listing = listed(spark, places, format=reading.format)
+        problems = Problems(reading.on_error)
+        listing = listed(spark, places, format=reading.format, problems=problems)
     for file in listing.inputs.files:
         _refuse_unreadable(file)
-    return Named(listing.inputs.files, tuple(listing.inputs.remarks), listing, None)
+    return Named(listing.inputs.files, tuple(listing.inputs.remarks), listing, None, tuple(problems.found))
 
 
 def collected(spark: SparkSession, named: Named, reading: Reading, keep: str, stages: Stages) -> Collected:
     """The documents of these inputs. `keep` is the keep policy, whose columns are read too."""
-    parts = Parts(spark, list(named.files), reading, keep, stages, list(named.said))
+    parts = Parts(spark, list(named.files), reading, keep, stages, list(named.said), list(named.noted))
     with unwrapping():
         if named.frame is not None:
             parts.from_frame(named.frame)

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from neardup.errors import OutputError, UsageError
-from neardup.spark.listing import escaped
+from neardup.spark.listing import escaped, hadoop
 from neardup.spark.tasks import unwrapped
 
 OURS = ("run.json", "kept", "removed.parquet", "groups.parquet", "skipped.parquet", "work")
@@ -35,7 +35,7 @@ def prepare(spark: SparkSession, out: str, inputs: Sequence[str], *, fresh: bool
 
 def _make(spark: SparkSession, out: str) -> None:
     """The folder, where that can be done: better now than when hours of work are to be written."""
-    found = _hadoop(spark, out)
+    found = hadoop(spark, out)
     if found is None:
         return
     files, place = found
@@ -49,7 +49,7 @@ def _make(spark: SparkSession, out: str) -> None:
 
 def rename_parts(spark: SparkSession, folder: str, old: str, new: str) -> None:
     """The files of a dataset get another ending, before that of a packing, where files can be renamed."""
-    found = _hadoop(spark, folder)
+    found = hadoop(spark, folder)
     if found is None:
         return
     files, place = found
@@ -75,7 +75,7 @@ def refuse_foreign(spark: SparkSession, out: str) -> None:
 
 def exists(spark: SparkSession, path: str) -> bool:
     """Whether there is a file or a folder of this name."""
-    found = _hadoop(spark, path)
+    found = hadoop(spark, path)
     if found is not None:
         files, place = found
         return bool(files.exists(place))
@@ -90,7 +90,7 @@ def exists(spark: SparkSession, path: str) -> bool:
 
 def delete(spark: SparkSession, path: str) -> None:
     """With all that is in it. Where nothing can be deleted, an empty folder stays."""
-    found = _hadoop(spark, path)
+    found = hadoop(spark, path)
     if found is not None:
         files, place = found
         files.delete(place, True)
@@ -100,7 +100,7 @@ def delete(spark: SparkSession, path: str) -> None:
 
 def write_text(spark: SparkSession, path: str, text: str) -> None:
     """A file where that can be had, and a folder with one file elsewhere."""
-    found = _hadoop(spark, path)
+    found = hadoop(spark, path)
     if found is None:
         spark.createDataFrame([(text,)], "value string").coalesce(1).write.mode("overwrite").text(path)
         return
@@ -110,18 +110,6 @@ def write_text(spark: SparkSession, path: str, text: str) -> None:
         stream.write(bytearray(text.encode()))
     finally:
         stream.close()
-
-
-def _hadoop(spark: SparkSession, path: str) -> tuple[Any, Any] | None:
-    """The file system and the path in it; None where the session does not let us have them."""
-    try:
-        jvm: Any = spark._jvm
-        place = jvm.org.apache.hadoop.fs.Path(path)
-        return place.getFileSystem(spark._jsc.hadoopConfiguration()), place
-    except Exception as error:
-        if isinstance(error, AttributeError) or "Py4JSecurityException" in str(error):
-            return None  # Spark Connect; clusters where users share a Java
-        raise
 
 
 def _absolute(place: str) -> str:

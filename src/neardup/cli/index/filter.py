@@ -109,7 +109,7 @@ def _lines(
     if named == ("-",):
         yield from live_lines(how, counted.problems, talk.say, signals.waiting)
         return
-    files = found_files(named, given["format_"], talk)
+    files = found_files(named, given["format_"], counted.problems, talk)
     for file in files:
         if given["rejected"] is not None and os.path.realpath(given["rejected"]) == os.path.realpath(file.path):
             raise UsageError(f"--rejected {given['rejected']}: is an input too. Choose another file.")

@@ -154,16 +154,16 @@ def places(files: tuple[str, ...], talk: "Talk") -> tuple[str, ...]:
     return files
 
 
-def found_files(files: tuple[str, ...], format: str | None, talk: "Talk") -> tuple["InputFile", ...]:
+def found_files(
+    files: tuple[str, ...], format: str | None, problems: "Problems", talk: "Talk"
+) -> tuple["InputFile", ...]:
     """The input files that were named."""
     from neardup.sources import discover
-    from neardup.sources.discover import EARLIER
+    from neardup.sources.discover import told_briefly
 
-    found = discover(files, format=format)
-    unknown = {suffix: n for suffix, n in found.passed_over.items() if suffix != EARLIER}
-    if unknown:
-        kinds = ", ".join(f"{n:,} {suffix or 'without an ending'}" for suffix, n in unknown.items())
-        talk.say(f"Passed over files that are of no known format: {kinds}.")
+    found = discover(files, format=format, problems=problems)
+    for sentence in [*found.remarks, *told_briefly(problems.found)]:
+        talk.say(sentence)
     return found.files
 
 
@@ -191,7 +191,7 @@ def documents(
                 yield found
             counted.settle()
         return
-    yield from _of_files(found_files(files, given["format_"], talk), given, counted, talk)
+    yield from _of_files(found_files(files, given["format_"], counted.problems, talk), given, counted, talk)
 
 
 def _of_files(
