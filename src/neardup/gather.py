@@ -30,7 +30,7 @@ from neardup.recipes import Choose
 from neardup.sketches.artefact import Collection
 from neardup.sketches.base import Ragged, mixed
 from neardup.sources import format_of
-from neardup.sources.base import InputFile, Problem, Problems, Split
+from neardup.sources.base import InputFile, Problem, Problems, Quoting, Split
 from neardup.sources.discover import discover
 from neardup.sources.fields import choose
 from neardup.sources.stdin import spool
@@ -59,6 +59,8 @@ class Reading:
     work: str | Path | None = None
     memory: int | None = None
     """Bytes that linking features may take; the rest of it is done from disk."""
+    quoting: Quoting | None = None
+    """Of CSV files; None: by what separates their values."""
 
 
 @dataclass
@@ -180,9 +182,9 @@ def _gathered(
     when_compiling(lambda: steps.say("Compiling for this recipe, once on this machine: up to half a minute."))
     engine = LocalEngine(recipe, splits, folder, steps, reading.threads or cores(), reading.memory)
     collection, problems = engine.sketch(rules)
+    problems = [*rules.found, *problems]
     compared = _compared(collection, splits, rules, problems)
     gathered = Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
-    problems = [*rules.found, *problems]
     if engine.pages_as_text:
         gathered.remark(pages_as_text(engine.pages_as_text))
     return gathered
@@ -248,6 +250,7 @@ def with_fields(file: InputFile, keep: str, reading: Reading, said: list[str]) -
         id=reading.id_field,
         url=reading.url_field,
         columns=keep_columns(keep),
+        quoting=reading.quoting,
     )
     said += sentences
     return file.with_fields(chosen if reading.html is None else replace(chosen, html=reading.html))

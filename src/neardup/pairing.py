@@ -22,6 +22,7 @@ from neardup.model import PAIRS
 from neardup.recipe import Recipe
 from neardup.recipes import Choose, choose_recipe
 from neardup.sketches.base import Ragged, mixed
+from neardup.sources.base import Quoting
 from neardup.text.settings import Extract, TokenKind
 from neardup.verify.settings import Method
 
@@ -184,6 +185,7 @@ def pairs(
     url_field: str | None = None,
     html: bool | None = None,
     format: str | None = None,
+    quoting: Quoting | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     max_document_bytes: int = 64 << 20,
     threads: int | None = None,
@@ -209,6 +211,8 @@ def pairs(
         "seed": seed,
     }
     choose = recipe if callable(recipe) else lambda pages: choose_recipe(recipe, **settings, pages=pages)
-    reading = Reading(text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work)
+    reading = Reading(
+        text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work, quoting=quoting
+    )
     with gather(source, choose, reading, watcher) as gathered:
         return Pairs(gathered, most)

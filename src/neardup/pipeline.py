@@ -18,6 +18,7 @@ from neardup.index.against import known_to, refuse_another_recipe
 from neardup.recipe import Recipe
 from neardup.recipes import Choose, choose_recipe
 from neardup.result import Result
+from neardup.sources.base import Quoting
 from neardup.spark import is_frame
 from neardup.text.settings import Extract, TokenKind
 from neardup.verify.settings import Method
@@ -51,6 +52,7 @@ def dedup(
     url_field: str | None = None,
     html: bool | None = None,
     format: str | None = None,
+    quoting: Quoting | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     max_document_bytes: int = 64 << 20,
     threads: int | None = None,
@@ -82,6 +84,7 @@ def dedup(  # type: ignore[misc]
     url_field: str | None = None,
     html: bool | None = None,
     format: str | None = None,
+    quoting: Quoting | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     max_document_bytes: int = 64 << 20,
     threads: int | None = None,
@@ -102,6 +105,8 @@ def dedup(  # type: ignore[misc]
     threshold: the exact resemblance of two shingle sets from which on they are near-duplicates; 0.8 if not given, and
     0.65 for the main content of web pages.
     recall: the probability that a pair at the threshold is found; 0.99 if not given.
+    quoting: of CSV and TSV files: "standard" (RFC 4180) or "none" (quotation marks are text). Without it none where
+    tabs separate values, else standard.
     work: a folder that remembers what is done, so that a killed run goes on where it was.
     memory: bytes that linking features may take, where a recipe judges by features alone; what does not fit is done
     from disk, in `work`. Most of what is free if None. Everything else takes little.
@@ -125,7 +130,7 @@ def dedup(  # type: ignore[misc]
         "seed": seed,
     }
     reading = Reading(
-        text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work, memory
+        text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, work, memory, quoting
     )
     if engine == "spark" or (engine is None and is_frame(source)):
         if against is not None:

@@ -42,7 +42,7 @@ def _csv(folder: Path, ending: str = ".csv") -> InputFile:
     compression = "gz" if ending.endswith(".gz") else None
     with create(path, compression) as out:
         out.write(rows.getvalue().encode())
-    return input_file(path, "csv", Fields("text", "id", None, ("score",)))
+    return input_file(path, "csv", Fields("text", "id", None, ("score",), quoting="standard"))
 
 
 def _parquet(folder: Path) -> InputFile:

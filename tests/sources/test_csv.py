@@ -48,7 +48,8 @@ def test_dialects(data: bytes, tmp_path: Path) -> None:
 
 
 def test_tabs(tmp_path: Path) -> None:
-    file = _file(tmp_path, b'id\ttext\n1\ta,b\n2\t"c\td"\n', name="a.tsv")
+    quoted = Fields("text", "id", quoting="standard")
+    file = _file(tmp_path, b'id\ttext\n1\ta,b\n2\t"c\td"\n', quoted, name="a.tsv")
     assert texts(file) == ["a,b", "c\td"]
     assert _written(file, [True, True], tmp_path) == b'id\ttext\n1\ta,b\n2\t"c\td"\n'
 
@@ -121,7 +122,7 @@ def test_too_long(tmp_path: Path) -> None:
 
 def test_an_open_quotation_mark_ends_in_a_message(tmp_path: Path) -> None:
     file = _file(tmp_path, b'id,text\n1,a\n2,"' + b"x\n" * (9 << 20))
-    with pytest.raises(InputError, match="left open"):
+    with pytest.raises(InputError, match=r"after row 1 is longer.*left open|a\.csv:3: malformed .* does not end"):
         texts(file, problems=Problems("skip", max_document_bytes=1 << 20))
 
 
@@ -185,7 +186,6 @@ DELIMITED = [
     (b'"a;b"\n1\n', ",", None),
     (b"text\na;b|c\n", ",", None),
     (b"a;b|c|d\n1|2|3\n", "|", "'|'"),
-    (b'"a;b,c\n', ",", None),
 ]
 
 
@@ -202,7 +202,7 @@ def test_the_header_tells_what_separates_values(data: bytes, delimiter: str, sai
 def test_written_as_it_was(delimiter: str, line_end: str, bom: str, tmp_path: Path) -> None:
     rows = [["id", "text"], ["1", "a, b"], ["2", f'"c{delimiter}d"'], ["3", '"e\nf"']]
     data = (bom + "".join(delimiter.join(row) + line_end for row in rows)).encode()
-    file = _file(tmp_path, data)
+    file = _file(tmp_path, data, Fields("text", "id", quoting="standard"))
     assert [(d["id"], d["text"]) for d in documents(file)] == [("1", "a, b"), ("2", f"c{delimiter}d"), ("3", "e\nf")]
     assert _written(file, [True] * 3, tmp_path) == data
     fields, said = choose(file)

@@ -65,6 +65,12 @@ _CHOOSING: tuple[Decorator, ...] = (
 )
 """What a filter is chosen by, where the recipe is `default`."""
 
+QUOTING = click.option(
+    "--quoting",
+    type=click.Choice(["standard", "none"]),
+    help="Of CSV: standard (RFC 4180), none: quotation marks are text.  [default: none for tabs, else standard]",
+)
+
 _FINDING: tuple[Decorator, ...] = (
     click.option("--text-field", metavar="NAME", help="Column with the text.  [default: guessed]"),
     click.option(
@@ -78,6 +84,7 @@ _FINDING: tuple[Decorator, ...] = (
         help="Of the input: parquet, jsonl, csv, lines, text, html, warc.  [default: by the file's name]",
     ),
     click.option("--html/--no-html", default=None, help="The text column holds HTML.  [default: guessed]"),
+    QUOTING,
 )
 """Where in the inputs the documents are."""
 
@@ -163,7 +170,7 @@ def reading_of(given: dict[str, Any]) -> dict[str, Any]:
 def finding_of(given: dict[str, Any]) -> dict[str, Any]:
     """Where in the inputs the documents are, as arguments of `dedup`, or of `Reading`."""
     return {
-        **{name: given[name] for name in ("text_field", "id_field", "url_field", "html")},
+        **{name: given[name] for name in ("text_field", "id_field", "url_field", "html", "quoting")},
         "format": given["format_"],
     }
 

@@ -294,8 +294,9 @@ def difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
                 ("url", "URLs"),
                 ("columns", "columns"),
                 ("html", "HTML"),
+                ("quoting", "quoting"),
             ):
-                old, new = (before[file].get("fields") or {}).get(key), now[file]["fields"][key]
+                old, new = (before[file].get("fields") or {}).get(key), now[file]["fields"].get(key)
                 if old != new:
                     return f"{what} of {file[0]} came from {old!r}, and come from {new!r} now"
             for key in now[file]:

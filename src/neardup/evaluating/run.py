@@ -33,6 +33,7 @@ from neardup.recipes import choose_recipe, load_recipe, name_of, recipe_names
 from neardup.sketches.bloom import BloomSettings
 from neardup.sketches.minhash import MinHashSettings
 from neardup.sketches.simhash import SimHashSettings
+from neardup.sources.base import Quoting
 from neardup.text.sites import SiteRule
 
 RECIPES = ("default", "web", "alg-b", "alg-c", "combined")
@@ -65,6 +66,7 @@ def evaluate(
     url_field: str | None = None,
     html: bool | None = None,
     format: str | None = None,
+    quoting: Quoting | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     max_document_bytes: int = 64 << 20,
     threads: int | None = None,
@@ -100,7 +102,9 @@ def evaluate(
             "unknown without this. Leave it out, or list pairs instead."
         )
     ranked = None if lists is None else read_lists(lists)
-    reading = Reading(text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads)
+    reading = Reading(
+        text_field, id_field, url_field, html, format, on_error, max_document_bytes, threads, quoting=quoting
+    )
     running = _Running(source, reading, most, _Once(watcher or Silent()))
     for sentence in read.said:
         running.watcher.say(sentence)

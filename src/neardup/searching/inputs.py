@@ -135,7 +135,9 @@ def _of_run(folder: str) -> Inputs:
 
 
 def _with_fields(file: InputFile, reading: Reading, said: list[str]) -> InputFile:
-    fields, sentences = choose(file, text=reading.text_field, id=reading.id_field, url=reading.url_field)
+    fields, sentences = choose(
+        file, text=reading.text_field, id=reading.id_field, url=reading.url_field, quoting=reading.quoting
+    )
     said += sentences
     return file.with_fields(fields if reading.html is None else replace(fields, html=reading.html))
 

@@ -30,6 +30,9 @@ SPLIT_BYTES = 64 << 20
 BATCH_BYTES = 4 << 20
 """The size that batches aim at, in bytes of text: large enough to be cheap, small enough to stay in the cache."""
 
+Quoting = Literal["standard", "none"]
+"""How values of CSV files are quoted: as RFC 4180 says, or not at all."""
+
 
 @dataclass(frozen=True)
 class Fields:
@@ -42,6 +45,8 @@ class Fields:
     """Further columns that are read, for the keep policy."""
     html: bool = False
     """The text is HTML."""
+    quoting: Quoting | None = None
+    """Of CSV files; None: as `csv` says."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,10 @@ order mark; quotes are set where they are needed, which need not be where they w
 The header tells what separates values: a comma if it has one outside quotes, else a semicolon (Excel where
 commas are decimal points), a tab or a pipe. Files named .tsv or .tab have tabs.
 
+Where tabs separate values, quotation marks are text like any other, unless the header has some or `Fields.quoting` says
+otherwise: most such files are written without quoting, and one that has it is not altered by this, for what is kept is
+written as it was read. Else quoting is that of RFC 4180, and malformed marks are an error (`quotes`).
+
 Positions are numbers of rows after the header, from 1; rows with too few or too many values are counted, and
 reported.
 """
@@ -27,9 +31,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
-from neardup.errors import InputError
+from neardup.errors import InputError, OutputError
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
 from neardup.sources.compression import compression_of, create, open_plain
+from neardup.sources.quotes import StrictQuotes
 from neardup.sources.tabular import place, refuse_clash
 
 _ROWS_AT_ONCE = 65536
@@ -51,19 +56,25 @@ class _Head:
     delimiter: str = ","
     bom: bool = False
     line_end: bytes = b"\n"
+    quoted: bool = True
+    """Whether quotation marks are more than text."""
+    marked: bool = False
+    """Whether a value near the file's beginning begins with one."""
 
 
 def _named_tabs(file: InputFile) -> bool:
     return compression_of(file.name)[1].lower().endswith((".tsv", ".tab"))
 
 
-def _dialect(text: str) -> tuple[str, bytes]:
+def _dialect(text: str, *, quoting: bool) -> tuple[str, bytes]:
     """The delimiter and the line end that a header has outside quotes."""
     counts: Counter[str] = Counter()
     line_end = b"\n"
     begun, closed, quoted = 0, -1, False
     for found in _MARKS.finditer(text):
         mark = found[0]
+        if mark == '"' and not quoting:
+            continue
         if mark == '"' and quoted:
             quoted, closed = False, found.end()
         elif mark == '"':  # opens a value, or is the second of two that stand for one
@@ -85,26 +96,28 @@ class _Rows:
     def __init__(self, file: InputFile, head: _Head, block_bytes: int) -> None:
         self._wrong: dict[int, str] = {}
         self._stream = open_plain(file.path, file.compression, file.name)
-        _pass_blank_lines(self._stream)
+        line = _pass_blank_lines(self._stream)
+        stream = StrictQuotes(self._stream, file.name, head.delimiter, line) if head.quoted else self._stream
         try:
-            self._reader = self._open(head.names, head.delimiter, block_bytes)
+            self._reader = self._open(stream, head, block_bytes)
         except BaseException:
             self._stream.close()
             raise
 
-    def _open(self, names: list[str], delimiter: str, block_bytes: int) -> pacsv.CSVStreamingReader:
+    def _open(self, stream: object, head: _Head, block_bytes: int) -> pacsv.CSVStreamingReader:
         return pacsv.open_csv(
-            self._stream,
+            stream,
             read_options=pacsv.ReadOptions(
-                use_threads=False, block_size=block_bytes, column_names=names, skip_rows_after_names=1
+                use_threads=False, block_size=block_bytes, column_names=head.names, skip_rows_after_names=1
             ),
             parse_options=pacsv.ParseOptions(
-                delimiter=delimiter,
-                newlines_in_values=True,
+                delimiter=head.delimiter,
+                quote_char='"' if head.quoted else False,
+                newlines_in_values=head.quoted,
                 invalid_row_handler=self._wrong_width,
             ),
             convert_options=pacsv.ConvertOptions(
-                column_types={name: pa.large_binary() for name in names},
+                column_types={name: pa.large_binary() for name in head.names},
                 null_values=[],
                 strings_can_be_null=False,
                 quoted_strings_can_be_null=False,
@@ -145,11 +158,14 @@ class Csv(Format):
         return dict.fromkeys(_header(file).names, "text")
 
     def guessed(self, file: InputFile) -> list[str]:
-        """What separates the values, where that is no comma and the file's name does not tell."""
-        delimiter = _header(file).delimiter
-        if delimiter == "," or _named_tabs(file):
-            return []
-        return [f"{file.name}: values are separated by {_shown(delimiter)}"]
+        """What separates the values, where that is no comma and the file's name does not tell; that nothing is quoted,
+        where it looks so."""
+        head, said = _header(file), []
+        if head.delimiter != "," and not _named_tabs(file):
+            said.append(f"{file.name}: values are separated by {_shown(head.delimiter)}")
+        if head.marked and not head.quoted and file.fields.quoting is None:
+            said.append(f"{file.name}: quotation marks are text (guessed; choose with --quoting)")
+        return said
 
     def splits(self, file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
         """One, whatever the size."""
@@ -176,17 +192,18 @@ class Csv(Format):
                     done = max(done, seen)
                     wrong = rows.take_wrong(row)
                     positions, row = _numbers(row, fresh.num_rows, list(wrong))
-                    _report_wrong(file, problems, {n: what for n, what in wrong.items() if n < row})
+                    _report_wrong(file, head, problems, {n: what for n, what in wrong.items() if n < row})
                     yield from _in_size(fresh, positions, file, problems)
-                _report_wrong(file, problems, rows.take_wrong(row))
+                _report_wrong(file, head, problems, rows.take_wrong(row))
                 return
             except pa.ArrowInvalid as error:
                 if "straddling" not in str(error):
                     raise InputError(f"{file.name}: not CSV after row {row - 1} ({error}).") from error
                 if block > limit:
+                    open_mark = "Is a quotation mark left open there? Or raise" if head.quoted else "Raise"
                     raise InputError(
                         f"{file.name}: a row after row {row - 1} is longer than {limit:,} bytes. "
-                        "Is a quotation mark left open there? Or raise --max-document-bytes."
+                        f"{open_mark} --max-document-bytes."
                     ) from error
                 block *= 4
             finally:
@@ -238,11 +255,12 @@ class Csv(Format):
                 out.write(_rows([column.filter(mask) for column in columns], head))
 
 
-def _pass_blank_lines(stream: BinaryIO) -> None:
-    """To the header: pyarrow would take a blank line in its place."""
-    buffered = cast(io.BufferedReader, stream)
+def _pass_blank_lines(stream: BinaryIO) -> int:
+    """Read to the header, and return its line: pyarrow would take a blank line in its place."""
+    buffered, line = cast(io.BufferedReader, stream), 1
     while buffered.peek(1)[:1] in (b"\n", b"\r"):
-        buffered.read(1)
+        line += buffered.read(1) == b"\n"
+    return line
 
 
 def _shown(delimiter: str) -> str:
@@ -259,14 +277,23 @@ def _header(file: InputFile) -> _Head:
     text = head.removeprefix(_BOM).decode("utf-8", "replace").lstrip("\r\n")
     if not text:
         return _Head([], followed=False, bom=bom)
-    delimiter, line_end = _dialect(text)
+    quoting = file.fields.quoting
+    delimiter, line_end = _dialect(text, quoting=quoting != "none")
     if _named_tabs(file):
         delimiter = "\t"
+    header = re.split("[\r\n]", text, maxsplit=1)[0]
+    quoted = delimiter != "\t" or '"' in header if quoting is None else quoting == "standard"
     try:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rows = csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=delimiter,
+            quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+            strict=quoted,
+        )
         names = next(rows)
     except csv.Error as error:
-        raise InputError(f"{place(file)}: its header cannot be read ({error}).") from error
+        hint = " Mend it; or, where quotation marks are text, say so with --quoting none." if quoted else ""
+        raise InputError(f"{place(file)}:1: its header cannot be read ({error}).{hint}") from error
     try:
         followed = more or any(rows)
     except csv.Error:  # a long text
@@ -274,12 +301,14 @@ def _header(file: InputFile) -> _Head:
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
         raise InputError(f"{place(file)}: the header names the column {doubled[0]!r} twice. Rename one of them.")
-    return _Head(names, followed, delimiter, bom, line_end)
+    marked = re.search(f'[{delimiter}\r\n]"', text) is not None
+    return _Head(names, followed, delimiter, bom, line_end, quoted, marked)
 
 
-def _report_wrong(file: InputFile, problems: Problems, wrong: dict[int, str]) -> None:
+def _report_wrong(file: InputFile, head: _Head, problems: Problems, wrong: dict[int, str]) -> None:
+    advice = "" if head.quoted or not head.marked else "Mend it, say that values are quoted with --quoting standard"
     for number, what in wrong.items():
-        problems.report(file.name, number, "wrong number of values", what)
+        problems.report(file.name, number, "wrong number of values", what, advice)
 
 
 def _numbers(first: int, count: int, wrong: list[int]) -> tuple[NDArray[np.int64], int]:
@@ -343,7 +372,7 @@ def _rows(columns: list[pa.Array], head: _Head) -> bytes:
     """Rows as they are written, values in quotes where they must be."""
     if not columns or not len(columns[0]):
         return b""
-    values = [_quoted(column, head.delimiter, alone=len(columns) == 1) for column in columns]
+    values = [_quoted(column, head, alone=len(columns) == 1) for column in columns]
     separator = pa.scalar(head.delimiter.encode(), pa.large_binary())
     rows = pc.binary_join_element_wise(*values, separator) if len(values) > 1 else values[0]
     end, nothing = pa.scalar(head.line_end, pa.large_binary()), pa.scalar(b"", pa.large_binary())
@@ -353,8 +382,16 @@ def _rows(columns: list[pa.Array], head: _Head) -> bytes:
     return bytes(memoryview(data)[bounds[ended.offset] : bounds[ended.offset + len(ended)]])
 
 
-def _quoted(column: pa.Array, delimiter: str, *, alone: bool) -> pa.Array:
-    special = "[" + delimiter + '"\r\n]'
+def _quoted(column: pa.Array, head: _Head, *, alone: bool) -> pa.Array:
+    if not head.quoted:
+        unfit = pc.filter(column, pc.match_substring_regex(column, f"[{head.delimiter}\r\n]"))
+        if len(unfit):
+            raise OutputError(
+                f"{unfit[0].as_py()[:60]!r}: cannot be written where values are not quoted, for it has a line end or "
+                f"{_shown(head.delimiter)} in it. Give --quoting standard, or write without --annotate."
+            )
+        return column
+    special = "[" + head.delimiter + '"\r\n]'
     needs = pc.match_substring_regex(column, special)
     if alone:  # a row of one empty value would be a blank line, which readers pass over
         needs = pc.or_(needs, pc.equal(pc.binary_length(column), 0))

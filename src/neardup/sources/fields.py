@@ -1,9 +1,10 @@
 """Which columns are the text, the id and the address, if nobody says: by their usual names, and said aloud."""
 
+from dataclasses import replace
 from difflib import get_close_matches
 
 from neardup.errors import InputError, UsageError
-from neardup.sources.base import Fields, Format, InputFile
+from neardup.sources.base import Fields, Format, InputFile, Quoting
 from neardup.sources.formats import format_of
 from neardup.sources.tabular import place
 
@@ -46,14 +47,18 @@ def choose(
     id: str | None = None,
     url: str | None = None,
     columns: tuple[str, ...] = (),
+    quoting: Quoting | None = None,
 ) -> tuple[Fields, list[str]]:
     """The columns to read, and sentences that tell the user what was guessed."""
+    if quoting not in (None, "standard", "none"):
+        raise UsageError(f"quoting = {quoting!r}: choose standard or none.")
+    file = file.with_fields(replace(file.fields, quoting=quoting))
     format = format_of(file)
     if not format.tabular:
         return _untabular(file, format, text=text, id=id, url=url, columns=columns), []
     kinds = format.columns(file)
     if not kinds:  # such a file among others is no reason to stop, and what is wrong in it is told where it is read
-        return Fields(text or "text", None, None, ()), [f"{file.name}: {_without_columns(file)}"]
+        return Fields(text or "text", None, None, (), quoting=quoting), [f"{file.name}: {_without_columns(file)}"]
     for asked, option in ((text, "--text-field"), (id, "--id-field"), (url, "--url-field")):
         if asked is not None and asked != NONE and asked not in kinds:
             raise UsageError(_missing(file, asked, option, kinds))
@@ -63,7 +68,8 @@ def choose(
     chosen_text = text or _guess_text(file, kinds)
     chosen_id = _named(id, ID_NAMES, kinds, ("text", "number"), but=chosen_text)
     chosen_url = _named(url, URL_NAMES, kinds, ("text",), but=chosen_text)
-    fields = Fields(chosen_text, chosen_id, chosen_url, columns, html=chosen_text.lower() in HTML_NAMES)
+    html = chosen_text.lower() in HTML_NAMES
+    fields = Fields(chosen_text, chosen_id, chosen_url, columns, html, quoting)
     return fields, format.guessed(file) + _said(file, fields, text_given=text is not None, id_given=id is not None)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.options import Decorator, with_options
+from neardup.cli.options import QUOTING, Decorator, with_options
 from neardup.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def document_options(command: Any) -> Any:
         show_default=True,
         help="What to do with what cannot be read.",
     )
-    return with_options(command, *_FIELDS, formats, errors, _LONGEST, _QUIET)
+    return with_options(command, *_FIELDS, formats, QUOTING, errors, _LONGEST, _QUIET)
 
 
 def line_options(command: Any) -> Any:
@@ -238,7 +238,8 @@ def _with_fields(file: "InputFile", given: dict[str, Any], talk: "Talk") -> "Inp
     from neardup.sources import choose
 
     refuse_export(file)
-    fields, sentences = choose(file, text=given["text_field"], id=given["id_field"], url=given["url_field"])
+    names = {role: given[f"{role}_field"] for role in ("text", "id", "url")}
+    fields, sentences = choose(file, **names, quoting=given["quoting"])
     for sentence in sentences:
         talk.say(by_content(sentence, fields))
     return file.with_fields(fields if given["html"] is None else replace(fields, html=given["html"]))
