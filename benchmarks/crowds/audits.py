@@ -5,6 +5,8 @@ Three manuals whose pages share a frame, of the collections of benchmarks.qualit
     debian-llvm-html              LLVM's documentation in six releases
     rust-doc, openjdk-17-doc      2,500 pages each, much boilerplate around little text
 
+--whole takes all pages of these two packages instead of 2,500 (fetched with apt-get; see benchmarks.scale.manuals).
+
 Each is deduplicated and audited with recipe `default` (all text), with `web` (main content), and with `web` and all
 text, without addresses and with them (two pages of one host then need 0.85). All text is the hard case: the frame
 alone brings pages near the threshold.
@@ -22,16 +24,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.quality.data import COLLECTIONS, Labelled, folder
+from benchmarks.scale import manuals
 from benchmarks.speed import machine
 
 RESULTS = Path(__file__).parent / "results"
 NAMES = ("debian-llvm-html", "rust-doc", "openjdk-17-doc")
+PACKAGES = NAMES[1:]
 
 
 @dataclass(frozen=True)
@@ -60,20 +64,17 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--collections", nargs="+", choices=[c.name for c in COLLECTIONS], default=list(NAMES))
     parser.add_argument("--variants", nargs="+", choices=[v.name for v in VARIANTS], help="all if not given")
+    parser.add_argument("--whole", action="store_true", help=f"all pages of {' and '.join(PACKAGES)}")
+    parser.add_argument("--manuals", type=Path, default=manuals.default_folder(), help="where whole packages are kept")
     parser.add_argument("--sample", type=int, help="documents that an audit compares with all others")
     parser.add_argument("--results", type=Path, default=RESULTS / "audits.json")
     options = parser.parse_args(argv)
-    print(f"Labelled collections are looked for in {folder()} (or where NEARDUP_DATA says).", file=sys.stderr)
     rows: list[dict[str, Any]] = []
-    for collection in COLLECTIONS:
-        if collection.name not in options.collections:
-            continue
-        if not collection.there:
-            print(f"{collection.name}: skipped, there is no {collection.path / collection.documents}", file=sys.stderr)
-            continue
+    for name, pages in _whole(options) if options.whole else _labelled(options.collections):
         for variant in VARIANTS:
-            if not options.variants or variant.name in options.variants:
-                rows.append(_audited(collection, variant, options.sample))
+            asked = not options.variants or variant.name in options.variants
+            if asked and not (options.whole and variant.addresses):  # the pages of a folder have no addresses
+                rows.append(_audited(name, pages, variant, options.sample))
                 print(_line(rows[-1]), file=sys.stderr, flush=True)
                 options.results.parent.mkdir(parents=True, exist_ok=True)
                 options.results.write_text(json.dumps({**machine.describe(), "rows": rows}, indent=1) + "\n")
@@ -81,10 +82,34 @@ def main(argv: list[str] | None = None) -> int:
     return 1 if any(_contradicted(row) for row in rows) else 0
 
 
-def _audited(collection: Labelled, variant: Variant, sample: int | None) -> dict[str, Any]:
+def _labelled(names: Sequence[str]) -> Iterator[tuple[str, Labelled]]:
+    print(f"Labelled collections are looked for in {folder()} (or where NEARDUP_DATA says).", file=sys.stderr)
+    for collection in COLLECTIONS:
+        if collection.name in names and collection.there:
+            yield collection.name, collection
+        elif collection.name in names:
+            print(f"{collection.name}: skipped, there is no {collection.path / collection.documents}", file=sys.stderr)
+
+
+def _whole(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
+    for package in PACKAGES:
+        if package in options.collections:
+            target = options.manuals / package
+            try:
+                if not target.exists():
+                    manuals.fetch_package(package, target)
+                yield f"{package}, whole", target
+            except manuals.NoPackageError as error:
+                print(f"{package}: skipped, {error}", file=sys.stderr)
+
+
+def _audited(name: str, source: Labelled | Path, variant: Variant, sample: int | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="neardup-audits-") as scratch:
         pages, out = Path(scratch, "pages.jsonl"), Path(scratch, "out")
-        documents = _write(collection, pages, variant.addresses)
+        if isinstance(source, Path):
+            pages = source
+        else:
+            _write(source, pages, variant.addresses)
         began = time.perf_counter()
         _neardup("dedup", pages, "-o", out, "--no-report", *variant.options)
         seconds = time.perf_counter() - began
@@ -92,9 +117,9 @@ def _audited(collection: Labelled, variant: Variant, sample: int | None) -> dict
         run = json.loads((out / "run.json").read_text())
         audit = json.loads((out / "audit" / "recall.json").read_text())
     return {
-        "collection": collection.name,
+        "collection": name,
         "variant": variant.name,
-        "documents": documents,
+        "documents": run["counts"]["documents"],
         "threshold": run["recipe"]["verify"]["threshold"],
         "stated": run["filter"]["probability_at_threshold"],
         "audited": audit["removals"],
@@ -110,15 +135,12 @@ def _audited(collection: Labelled, variant: Variant, sample: int | None) -> dict
     }
 
 
-def _write(collection: Labelled, path: Path, addresses: bool) -> int:
-    """Write the pages as neardup reads them; return how many."""
-    count = 0
+def _write(collection: Labelled, path: Path, addresses: bool) -> None:
+    """Write the pages as neardup reads them."""
     with path.open("w", encoding="utf-8") as file:
         for document in collection.read():
-            count += 1
             address = {"url": collection.url(document)} if addresses else {}
             file.write(json.dumps({"id": document["id"], **address, "html": document["html"]}) + "\n")
-    return count
 
 
 def _neardup(*arguments: object) -> None:

@@ -72,7 +72,7 @@ def fetch(folder: Path, enough: int = ENOUGH) -> tuple[dict[str, str], int, int]
         target = folder / package
         if not target.exists():
             try:
-                _fetch(package, target)
+                fetch_package(package, target)
             except NoPackageError as error:
                 missing[package] = str(error)
                 continue
@@ -82,8 +82,8 @@ def fetch(folder: Path, enough: int = ENOUGH) -> tuple[dict[str, str], int, int]
     return missing, total, files
 
 
-def _fetch(package: str, target: Path) -> None:
-    """A package's pages, all of them or none: `target` appears when they are complete."""
+def fetch_package(package: str, target: Path) -> None:
+    """Fetch a package's pages, all of them or none: `target` appears when they are complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".manuals-", dir=target.parent) as work:
         root, pages = unpacked(Path(work), package), Path(work, "pages")

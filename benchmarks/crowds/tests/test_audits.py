@@ -41,6 +41,16 @@ def test_stated_and_audited_recall_stand_side_by_side(manual, capsys):
     assert "| rust-doc | default | 120 | 60 | 0.9910 | 1.0000" in told.out
 
 
+def test_whole_packages_are_read_from_their_folder(tmp_path, capsys):
+    pages = tmp_path / "manuals" / "rust-doc" / "usr"
+    pages.mkdir(parents=True)
+    for row in corpus.crowd(Parameters(20, 0.6, 0.9)).documents.to_pylist():
+        (pages / f"{row['id']}.html").write_text(f"<html><body><p>{row['text']}</p></body></html>")
+    asked = ["--whole", "--collections", "rust-doc", "--variants", "default", "--manuals", str(tmp_path / "manuals")]
+    assert audits.main([*asked, "--results", str(tmp_path / "audits.json")]) == 0
+    assert "| rust-doc, whole | default | 40 | 20 | 0.9910 | 1.0000" in capsys.readouterr().out
+
+
 def test_an_audit_below_what_was_stated_is_marked():
     row = {
         "collection": "rust-doc",
