@@ -59,6 +59,8 @@ def within(code: int, ranges: list[tuple[int, int]]) -> bool:
 
 
 def kind(code: int) -> int:
+    if code == IOTA_SUBSCRIPT:  # a mark that folds to a letter: the kernels put it in order, then fold it
+        return WORD
     category = ud.category(chr(code))
     if category[0] == "M":
         return MARK
@@ -68,7 +70,7 @@ def kind(code: int) -> int:
 
 
 def fold(text: str) -> str:
-    """Compatibility decomposition, full case folding, ignorable characters gone; iota subscript stays a mark."""
+    """Compatibility decomposition, full case folding, ignorable characters gone; the kernels fold iota subscript."""
     while True:
         decomposed = ud.normalize("NFKD", text)
         folded = "".join(c if ord(c) == IOTA_SUBSCRIPT else c.casefold() for c in decomposed)

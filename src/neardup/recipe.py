@@ -23,7 +23,7 @@ from neardup.sketches.minhash import MinHashSettings
 from neardup.text.settings import TextSettings
 from neardup.verify.settings import Method, VerifySettings
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever the same settings would give other sketches: it is part of every recipe's id."""
 
 _PARTS = {

@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -67,6 +69,56 @@ def test_normal_forms_have_the_same_tokens(text):
         for f in ("NFC", "NFD", "NFKC", "NFKD")
     }
     assert len(forms) == 1
+
+
+def caseless(text: str) -> str:
+    """Unicode's compatibility caseless form (definition D146), without default ignorable code points."""
+    import unicodedata2
+
+    def decomposed(form: str, text: str) -> str:
+        return unicodedata2.normalize(form, text)
+
+    folded = decomposed("NFKD", decomposed("NFKD", decomposed("NFD", text).casefold()).casefold())
+    return folded.translate(dict.fromkeys(code for low, high in naive.IGNORABLE for code in range(low, high + 1)))
+
+
+COMPILED = not os.environ.get("NUMBA_DISABLE_JIT")
+SCALARS = [
+    chr(code)
+    for code in range(0x110000)
+    if not 0xD800 <= code < 0xE000 and (COMPILED or code % 97 == 0 or 0x300 <= code < 0x400 or 0x1F00 <= code < 0x2000)
+]
+"""All code points that text may have; without the compiler a hundredth of them, and Greek."""
+
+
+@pytest.mark.parametrize("around", ["a b {} c", "a{}\u0301b", "a{}", "ก{}b"])
+def test_every_code_point_is_folded_as_unicode_says(around):
+    """One call for all of them: every line is one token, of its words, and begins with a word."""
+    lines = "\n".join(f"x {around.format(c)}" for c in SCALARS if c not in "\r\n")
+    assert np.array_equal(tokens_of(lines.encode(), "lines"), tokens_of(caseless(lines).encode(), "lines"))
+
+
+def test_every_code_point_has_the_words_of_the_definition():
+    """The folding above is compared through the same kernel; here words are counted and hashed by the naive twin."""
+    chosen = [c for c in SCALARS if c not in "\r\n"]
+    forms = caseless("\n".join(chosen)).split("\n")
+    letters = [c for c, form in zip(chosen, forms, strict=True) if form != c or ord(c) < 0x3000]
+    for kind in ("words", "chars"):
+        text = "".join(f"\u03b1{c}\u0301 " for c in letters)
+        expected = [naive.token_hash(t, int(SEED)) for t in naive.tokens(text, kind)]
+        assert tokens_of(text.encode(), kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ᾳ", "αι"), ("ᾼ", "ΑΙ"), ("ᾼ", "ᾳ"), ("ᾴ", "άι"), ("ᾷ", "ᾶι"), ("\u0345", "ι"), ("α\u0345\u0301", "ά\u0345"),
+        ("τῷ Ἅιδῃ", "ΤΩ͂Ι ἍΙΔΗΙ"),
+    ],
+)  # fmt: skip
+def test_iota_subscript_is_an_iota(one, other):
+    for kind in KINDS:
+        assert tokens_of(one.encode(), kind) == tokens_of(other.encode(), kind)
 
 
 @pytest.mark.parametrize("kind", ["words", "chars"])

@@ -17,7 +17,7 @@ def folded(text: str) -> str:
     """Compatibility decomposition, case folding, ignorable characters gone, marks in canonical order."""
     text = ud.normalize("NFKD", text)
     for _ in range(3):
-        text = "".join(c if c == "\u0345" else c.casefold() for c in text)
+        text = text.casefold()
         text = "".join(c for c in text if not within(ord(c), IGNORABLE))
         text = ud.normalize("NFKD", text)
     return text

@@ -44,6 +44,7 @@ FINE, SHORT, EMPTY, INVALID, SKIPPED = 0, 1, 2, 3, 4
 
 _MARK = 3  # the class of combining marks in the tables
 _MARKS = 32  # canonical ordering looks at no more marks at once (Unicode's stream-safe text allows 30)
+_IOTA_SUBSCRIPT, _IOTA = np.uint32(0x345), np.uint32(0x3B9)  # a mark that folds to a letter (kernels/text.py)
 
 _P = np.uint64(0x9E3779B97F4A7C15)
 _M1 = np.uint64(0xFF51AFD7ED558CCD)
@@ -304,21 +305,22 @@ def canonical(data: Any, start: int, stop: int, tables: tuple[Any, Any, Any, Any
                 e = entry[np.int64(page[code >> np.uint32(8)]) * 256 + np.int64(code & np.uint32(255))]
             if n + 4 * (waiting + 1) > room:
                 return -2
-            if e & np.uint32(3) == _MARK:
-                ordering = (e >> np.uint32(2)) & np.uint32(255)
-                if ordering != 0 and waiting < _MARKS:
-                    at = waiting
-                    while at > 0 and marks_class[at - 1] > ordering:
-                        marks[at] = marks[at - 1]
-                        marks_class[at] = marks_class[at - 1]
-                        at -= 1
-                    marks[at] = code
-                    marks_class[at] = ordering
-                    waiting += 1
-                    continue
+            ordering = (e >> np.uint32(2)) & np.uint32(255)
+            if ordering != 0 and waiting < _MARKS:
+                at = waiting
+                while at > 0 and marks_class[at - 1] > ordering:
+                    marks[at] = marks[at - 1]
+                    marks_class[at] = marks_class[at - 1]
+                    at -= 1
+                marks[at] = code if code != _IOTA_SUBSCRIPT else _IOTA
+                marks_class[at] = ordering
+                waiting += 1
+                continue
             for j in range(waiting):
                 n = _put(out, n, marks[j])
             waiting = 0
+            if code == _IOTA_SUBSCRIPT:
+                code = _IOTA
             kind = _kind(code)
             if kind in (_BLANK, _BREAK):
                 if head and n > word:

@@ -54,6 +54,10 @@ _SEPARATOR, _WORD, _SINGLE, _MARK = 0, 1, 2, 3
 _NON_ASCII = np.uint8(255)
 _MARKS = 32  # canonical ordering looks at no more marks at once (Unicode's stream-safe text allows 30)
 
+_IOTA_SUBSCRIPT, _IOTA = np.uint32(0x345), np.uint32(0x3B9)
+"""A mark that case folding makes a letter. Marks are put in order before they are folded (Unicode, definition D145), so
+the tables give it the class of a letter and the place of a mark."""
+
 _P = np.uint64(0x9E3779B97F4A7C15)
 _M1 = np.uint64(0xFF51AFD7ED558CCD)
 _M2 = np.uint64(0xC4CEB9FE1A85EC53)
@@ -247,45 +251,46 @@ def tokenize(
             if mapped_at != 0:
                 code = pool[mapped_at + 1 + m]
                 e = entry[np.int64(page[code >> np.uint32(8)]) * 256 + np.int64(code & np.uint32(255))]
-            cls = e & np.uint32(3)
-            if cls == _MARK:
-                ordering = (e >> np.uint32(2)) & np.uint32(255)
-                inside = np.int64(1)
-                if ordering != 0 and waiting < _MARKS:
-                    at = waiting
-                    while at > 0 and marks_class[at - 1] > ordering:
-                        marks[at] = marks[at - 1]
-                        marks_class[at] = marks_class[at - 1]
-                        at -= 1
-                    marks[at] = code
-                    marks_class[at] = ordering
-                    waiting += 1
-                    continue
-            for j in range(waiting):
-                h = _letter(h, marks[j], rabin)
-            waiting = 0
-            if cls == _MARK:
-                h = _letter(h, code, rabin)
+            ordering = (e >> np.uint32(2)) & np.uint32(255)
+            if ordering != 0 and waiting < _MARKS:
+                at = waiting
+                while at > 0 and marks_class[at - 1] > ordering:
+                    marks[at] = marks[at - 1]
+                    marks_class[at] = marks_class[at - 1]
+                    at -= 1
+                marks[at] = code
+                marks_class[at] = ordering
+                waiting += 1
                 continue
-            alone = cls == _SINGLE or (kind == CHARS and cls == _WORD)
-            if inside != 0 and (single or alone or cls == _SEPARATOR):
-                if kind == LINES:
-                    line = (line ^ _mix(h)) * _LINE if rabin is None else h
-                    line_tokens += 1
-                elif n == out.shape[0]:
-                    return -2
-                else:
-                    out[n] = h
-                    n += 1
-                inside = np.int64(0)
-                single = False
-                h = fresh
-                if rabin is not None and kind == LINES:
-                    h = _push_byte(line, _SPACE, rabin[0])
-            if cls != _SEPARATOR:
-                h = _letter(h, code, rabin)
-                inside = np.int64(1)
-                single = alone
+            for j in range(waiting + 1):  # the marks in their order, then what made them end
+                this = marks[j] if j < waiting else code
+                cls = np.uint32(_MARK) if j < waiting else e & np.uint32(3)
+                if this == _IOTA_SUBSCRIPT:
+                    this, cls = _IOTA, np.uint32(_WORD)
+                if cls == _MARK:
+                    h = _letter(h, this, rabin)
+                    inside = np.int64(1)
+                    continue
+                alone = cls == _SINGLE or (kind == CHARS and cls == _WORD)
+                if inside != 0 and (single or alone or cls == _SEPARATOR):
+                    if kind == LINES:
+                        line = (line ^ _mix(h)) * _LINE if rabin is None else h
+                        line_tokens += 1
+                    elif n == out.shape[0]:
+                        return -2
+                    else:
+                        out[n] = h
+                        n += 1
+                    inside = np.int64(0)
+                    single = False
+                    h = fresh
+                    if rabin is not None and kind == LINES:
+                        h = _push_byte(line, _SPACE, rabin[0])
+                if cls != _SEPARATOR:
+                    h = _letter(h, this, rabin)
+                    inside = np.int64(1)
+                    single = alone
+            waiting = 0
         if ends_line and line_tokens != 0:
             if n == out.shape[0]:
                 return -2

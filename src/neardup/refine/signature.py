@@ -55,7 +55,7 @@ from neardup.text.workers import PageExtractor, Pages, Read
 SIGNATURE_BYTES = 256
 """Of one signature; 344 characters in base64."""
 
-FORMAT = 1
+FORMAT = 2
 """The first byte. Raised whenever the same settings would give other signatures."""
 
 BITS = 1920
