@@ -1,29 +1,39 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, also where the power fails."""
 
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from neardup.errors import OutputError
+
+_fleeting: set[Path] = set()
+"""Folders whose content nobody wants back after a crash."""
 
 
 @contextmanager
 def appearing(target: Path) -> Iterator[Path]:
     """Write to the path given; it becomes `target` when the block ends well and vanishes when it does not.
 
-    Works for a file and for a folder. A full disk is an OutputError that says how much is free.
+    Works for a file and for a folder. What has appeared is on disk, under its name: the content is synced before it is
+    renamed, and the folder afterwards. A full disk is an OutputError that says how much is free.
     """
     draft = target.with_name(f".{target.name}.part")
+    durable = _fleeting.isdisjoint(target.parents)
     try:
         _remove(draft)
+        named_in = [target.parent, *(p.parent for p in target.parents if not p.exists())]
         target.parent.mkdir(parents=True, exist_ok=True)
         yield draft
+        if durable:
+            sync(draft)
         if draft.is_dir() and target.is_dir():
             _remove(target)
         os.replace(draft, target)
+        for folder in named_in if durable else ():
+            sync_names(folder)
     except OSError as error:
         _remove(draft)
         raise write_error(target, error) from error
@@ -32,8 +42,34 @@ def appearing(target: Path) -> Iterator[Path]:
         raise
 
 
+def make_fleeting(folder: Path) -> Callable[[], None]:
+    """Take a folder for temporary: what appears in it is not synced. Returns what undoes this."""
+    _fleeting.add(folder)
+    return lambda: _fleeting.discard(folder)
+
+
 def sync(path: Path) -> None:
-    """A file, or the names in a folder, to the disk."""
+    """Write a file, or everything in a folder, to the disk.
+
+    A folder may have thousands of files. 20,000 of 3 kB took 35 s one by one, and 1.4 s with all other unwritten data
+    of the machine (ext4, virtual disk).
+    """
+    if path.is_dir():
+        os.sync()
+    else:
+        _fsync(path)
+
+
+def sync_names(folder: Path) -> None:
+    """Write the names in a folder to the disk, where its file system can."""
+    try:
+        _fsync(folder)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES):
+            raise
+
+
+def _fsync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

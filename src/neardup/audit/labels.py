@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 
-from neardup.atomic import sync, write_error
+from neardup.atomic import sync_names, write_error
 from neardup.errors import InputError, UsageError
 
 VERDICTS = ("correct", "incorrect", "undecided")
@@ -121,7 +121,7 @@ class Labels:
                 finally:
                     os.close(descriptor)
                 if new:
-                    sync(self.path.parent)  # a new file's name is on disk too
+                    sync_names(self.path.parent)  # a new file's name is on disk too
             except OSError as error:
                 raise write_error(self.path, error) from error
             self._catch_up()

@@ -24,7 +24,7 @@ from threading import Lock
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
-from neardup.atomic import appearing, write_error
+from neardup.atomic import appearing, make_fleeting, write_error
 from neardup.errors import WorkError
 from neardup.recipe import Recipe
 from neardup.sources.base import Fields, InputFile, Problems, Split
@@ -166,6 +166,7 @@ class TemporaryWork(Work):
 
     def __init__(self) -> None:
         super().__init__(Path(tempfile.mkdtemp(prefix="neardup-")))
+        weakref.finalize(self, make_fleeting(self.folder))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     @contextmanager

@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from neardup.atomic import sync
+from neardup.atomic import sync, sync_names
 from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError
 from neardup.index.store import FORMAT
 
@@ -97,11 +97,11 @@ def make(path: Path, settings: dict[str, Any]) -> list[bytes]:
         draft.chmod(0o755)
         (draft / _SETTINGS).write_text(json.dumps({"format": FORMAT, **settings}, indent=2))
         Folder(draft, read_only=False, new=True).close()
-        for written in (draft / _SETTINGS, draft):
-            sync(written)
+        sync(draft / _SETTINGS)
+        sync_names(draft)
         writer = last_writer(draft)
         draft.replace(path)
-        sync(path.parent)
+        sync_names(path.parent)
         return writer
     except OutputError as error:
         raise OutputError(str(error).replace(str(draft), str(path))) from error

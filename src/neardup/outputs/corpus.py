@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.atomic import appearing
+from neardup.atomic import appearing, sync
 from neardup.sources import format_of
 from neardup.sources.base import Problems, Split
 
@@ -51,3 +51,4 @@ def _write_members(folder: Path, split: Split, keep: NDArray[np.bool_], problems
             os.replace(file, place)
     for root, _, _ in os.walk(staging, topdown=False):
         os.rmdir(root)
+    sync(folder)
