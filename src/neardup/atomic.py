@@ -2,12 +2,16 @@
 
 import errno
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from neardup.errors import OutputError
+from neardup.errors import OutputError, UsageError
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[:/]")
+"""How an address of another file system begins: s3://, memory://, simplecache::s3://; `Path` takes one stroke away."""
 
 _fleeting: set[Path] = set()
 """Folders whose content nobody wants back after a crash."""
@@ -20,7 +24,7 @@ def appearing(target: Path) -> Iterator[Path]:
     Works for a file and for a folder. What has appeared is on disk, under its name: the content is synced before it is
     renamed, and the folder afterwards. A full disk is an OutputError that says how much is free.
     """
-    draft = target.with_name(f".{target.name}.part")
+    draft = draft_of(target)
     durable = _fleeting.isdisjoint(target.parents)
     try:
         _remove(draft)
@@ -46,6 +50,24 @@ def make_fleeting(folder: Path) -> Callable[[], None]:
     """Take a folder for temporary: what appears in it is not synced. Returns what undoes this."""
     _fleeting.add(folder)
     return lambda: _fleeting.discard(folder)
+
+
+def local_place(path: str | os.PathLike[str]) -> Path:
+    """Return where on this machine something is to be written; refuse addresses, and - for standard output."""
+    named = os.fspath(path)
+    if named == "-":
+        raise UsageError("-: this is not written to standard output. Name a place on this machine.")
+    if _ADDRESS.match(named):
+        raise UsageError(
+            f"{named}: only places on this machine can be written to. Name one and copy what is written; "
+            "`neardup dedup --engine spark` writes wherever Spark does."
+        )
+    return Path(named)
+
+
+def draft_of(target: Path) -> Path:
+    """Return where `appearing` writes a file before it has its name."""
+    return target.with_name(f".{target.name}.part")
 
 
 def sync(path: Path) -> None:
@@ -78,14 +100,19 @@ def _fsync(path: Path) -> None:
 
 
 def check_writable(folder: Path) -> None:
-    """Find out before the work, and not after it, that nothing can be written here."""
+    """Find out before the work, and not after it, that nothing can be written here; leave nothing behind."""
     probe = folder / ".neardup-probe"
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe.touch()
         probe.unlink()
     except OSError as error:
         raise write_error(folder, error) from error
+    finally:
+        for place in made:
+            with suppress(OSError):
+                place.rmdir()
 
 
 def write_error(target: Path, error: OSError) -> OutputError:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.atomic import local_place
 from neardup.clusters.keep import keep_columns
 from neardup.engines.local import LocalEngine
 from neardup.engines.machine import cores
@@ -152,9 +153,12 @@ def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watc
 
     No other run gets into the work folder until the block ends.
     """
-    folder = Work(Path(reading.work)) if reading.work is not None else TemporaryWork()
-    with folder.in_use():
-        yield _gathered(source, recipe, reading, folder, watcher)
+    folder = Work(local_place(reading.work)) if reading.work is not None else TemporaryWork()
+    try:
+        with folder.in_use(), folder.noting_failure():
+            yield _gathered(source, recipe, reading, folder, watcher)
+    finally:
+        folder.abandon()
 
 
 def _gathered(
@@ -174,11 +178,11 @@ def _gathered(
     if any(f.fields.html or f.format == "html" for f in files):
         require_extractor()
     said += lacking(recipe, files)
-    resumed = folder.claim(recipe, splits, rules)
+    earlier = folder.claim(recipe, splits, rules)
     for sentence in dict.fromkeys(said):
         steps.say(sentence)
-    if resumed:
-        steps.say("Going on with the work of an earlier run.")
+    if earlier:
+        steps.say(earlier)
     when_compiling(lambda: steps.say("Compiling for this recipe, once on this machine: up to half a minute."))
     engine = LocalEngine(recipe, splits, folder, steps, reading.threads or cores(), reading.memory)
     collection, problems = engine.sketch(rules)

@@ -20,6 +20,14 @@ similar, and neither. Under the recipe by-site, copies on two sites are near."""
 
 RELATIONS: tuple[Relation, ...] = ("identical", "near", "contained", "contains")
 
+TOWARDS: dict[str, str] = {
+    "identical": "identical to",
+    "near": "similar to",
+    "contained": "contained in",
+    "contains": "contains",
+}
+"""How a sentence goes on after a removed document, before the kept one."""
+
 Measure = Literal["resemblance", "containment", "b-similarity", "c-similarity", "lists", "bloom"]
 """What the sketches of two documents are compared by."""
 
@@ -116,10 +124,11 @@ class Explanation:
             return f"{self.id} was kept and stands for {len(self.group) - 1} others: {', '.join(self.group[1:6])}" + (
                 " …" if len(self.group) > 6 else ""
             )
+        related = TOWARDS[self.relation or "near"]
         if self.resemblance is None:
-            return f"{self.id} was removed: {self.relation} to {self.kept_id}, {self.measured} {self.score:g}."
+            return f"{self.id} was removed: {related} {self.kept_id}, {self.measured} {self.score:g}."
         number = "estimated" if self.measured == "estimate" else "measured"
-        why = f"{self.id} was removed: {self.relation} to {self.kept_id}, {number} resemblance {self.resemblance:.4f}"
+        why = f"{self.id} was removed: {related} {self.kept_id}, {number} resemblance {self.resemblance:.4f}"
         if self.removed_in_kept is None or self.kept_in_removed is None:
             return why + "."
         inside, around = f"{self.removed_in_kept:.1%}", f"{self.kept_in_removed:.1%}"

@@ -13,6 +13,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property
 from hashlib import sha256
@@ -25,21 +26,23 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from neardup._version import __version__
-from neardup.atomic import appearing
+from neardup.atomic import appearing, local_place
 from neardup.decide import Decision, read_decision, write_decision
 from neardup.engines.local import LocalEngine
 from neardup.engines.steps import Step, Steps, Watcher
-from neardup.engines.work import FinishedWork
-from neardup.errors import InputError, OutputError, UsageError
+from neardup.engines.work import FinishedWork, Work
+from neardup.errors import InputError, UsageError
 from neardup.gather import Gathered
 from neardup.kernels import text as kernel
 from neardup.model import GROUPS, MEASURED, RELATIONS, REMOVED, SKIPPED, Explanation
-from neardup.outputs.corpus import write_split
+from neardup.outputs.corpus import corpus_files, write_split
 from neardup.outputs.evidence import Groups, groups_tables, notes_table, removed_tables
+from neardup.outputs.folder import OutputFolder
 from neardup.recipe import Recipe
 from neardup.sketches.artefact import hash_ids
 from neardup.sources import format_of
 from neardup.sources.base import Problem, Problems
+from neardup.sources.stored import store, stored_splits
 from neardup.text.settings import TextSettings
 from neardup.text.workers import PageExtractor
 
@@ -250,57 +253,98 @@ class Result:
         }
 
     def write(self, path: str | Path, *, annotate: bool = False, corpus: bool = True) -> None:
-        """Write OUT/kept, removed.parquet, groups.parquet, skipped.parquet (where something was) and run.json.
+        """Write the folder that `neardup dedup -o` writes, but for its page, which `neardup report` makes of it.
 
-        annotate: OUT/kept holds every document, with columns that say what was found. corpus=False: no OUT/kept.
-        run.json appears last: where it is, everything else is whole.
+        That is OUT/kept, removed.parquet, groups.parquet, skipped.parquet (where something was), run.json, and
+        OUT/work, with which `Result.open`, `neardup report`, `neardup audit` and `neardup index create --run` work. A
+        table in memory is stored there; files are not. run.json appears last: where it is, everything else is whole.
+
+        Files that this run did not write are never replaced.
+
+        Args:
+            path: The folder OUT, on this machine.
+            annotate: Write every document to OUT/kept, with columns that say what was found.
+            corpus: Write OUT/kept.
+
+        Raises:
+            OutputError: There are files in OUT, under the names above, that this run did not write.
+            WorkError: OUT holds another run.
         """
-        with self._engine.work.in_use():
-            self._write(Path(path), annotate, corpus)
+        out = local_place(path)
+        if corpus and annotate:
+            self._check_annotated()
+        OutputFolder(out).refuse_foreign()
+        with self._engine.work.in_use(), self._work_in(out) as work:
+            self._write(OutputFolder(out), work, annotate, corpus)
 
-    def _write(self, out: Path, annotate: bool, corpus: bool) -> None:
-        if corpus:
-            self._check_corpus(out, annotate)
-        for name in ("run.json", "skipped.parquet", "report.html"):
-            (out / name).unlink(missing_ok=True)
+    def _write(self, folder: OutputFolder, work: Work, annotate: bool, corpus: bool) -> None:
+        out = folder.path
+        evidence = ("run.json", "removed.parquet", "groups.parquet", *(("skipped.parquet",) if self._problems else ()))
+        folder.note([*evidence, *(corpus_files(self._engine.splits) if corpus else ())])
+        folder.remove("run.json", "skipped.parquet", "report.html")
         _write_slices(out / "removed.parquet", REMOVED, removed_tables(self._collection, self.decision))
         _write_slices(out / "groups.parquet", GROUPS, groups_tables(self._collection, self._groups))
-        if not isinstance(self._engine.work, FinishedWork):
-            write_decision(self._engine.work.decision, self.decision)
+        if not isinstance(work, FinishedWork):
+            write_decision(work.decision, self.decision)
         if self._problems:
             _write_slices(out / "skipped.parquet", SKIPPED, iter([self.skipped]))
         if corpus:
-            self._write_corpus(out, annotate)
+            self._write_corpus(folder, work.place / "kept", annotate)
         with appearing(out / "run.json") as draft:
             draft.write_text(json.dumps(self.run(), indent=1, ensure_ascii=False) + "\n")
 
-    def _check_corpus(self, out: Path, annotate: bool) -> None:
-        """What cannot be written is refused before anything is."""
+    def _check_annotated(self) -> None:
+        """Refuse what cannot be annotated before anything is written."""
         for file in dict.fromkeys(s.file for s in self._engine.splits):
-            if annotate and not format_of(file).tabular:
+            if not format_of(file).tabular:
                 raise UsageError(
                     f"{file.name}: --annotate adds columns, and the format {file.format!r} has none. "
                     "Leave it away: groups.parquet has the same facts by id."
                 )
-        kept = out / "kept"
-        if kept.exists() and any(kept.iterdir()) and not self._stamp.exists():
-            raise OutputError(f"{kept} holds files that are not of this run. Choose another folder, or empty it.")
 
-    @property
-    def _stamp(self) -> Path:
-        """Says which corpus OUT/kept holds."""
-        return self._engine.work.folder / "kept" / "signature"
+    @contextmanager
+    def _work_in(self, out: Path) -> Iterator[Work]:
+        """Lend OUT/work, made a copy of this run's work folder where that is another one."""
+        mine = self._engine.work
+        if mine.place.resolve() == (out / "work").resolve():
+            yield mine
+            return
+        work = Work(out / "work")
+        try:
+            with work.in_use():
+                if any(split.file.format == "memory" for split in self._engine.splits):
+                    self._store_table(work)
+                else:
+                    work.take_over(mine)
+                yield work
+        finally:
+            work.abandon()
 
-    def _write_corpus(self, out: Path, annotate: bool) -> None:
-        stamp = self._stamp
-        marks = stamp.parent
-        signature = sha256(self.keep.tobytes() + bytes([annotate]) + str(out.resolve()).encode()).hexdigest()
-        if not stamp.exists() or stamp.read_text() != signature or not (out / "kept").exists():
+    def _store_table(self, work: Work) -> None:
+        """Make a work folder that a run over a table in memory can be opened from."""
+        splits = self._engine.splits
+        stored = stored_splits(work.folder.resolve(), splits)
+        work.claim(self.recipe, stored, self._rules)
+        work.copy_sketches(self._engine.work)
+        try:
+            store(Path(stored[0].file.path), splits)
+        except pa.ArrowException as error:
+            (work.folder / "inputs.json").unlink()
+            self.gathered.remark(
+                f"The table cannot be stored as Parquet ({error}), so that `neardup report`, `neardup audit` and "
+                f"`neardup index` cannot open {work.folder.parent}."
+            )
+
+    def _write_corpus(self, folder: OutputFolder, marks: Path, annotate: bool) -> None:
+        """Write OUT/kept. `marks` is the folder that says which corpus it is, and which parts of it are written."""
+        kept, stamp = folder.path / "kept", marks / "signature"
+        signature = sha256(self.keep.tobytes() + bytes([annotate])).hexdigest()
+        if not stamp.exists() or stamp.read_text() != signature or not kept.exists():
             shutil.rmtree(marks, ignore_errors=True)
-            shutil.rmtree(out / "kept", ignore_errors=True)
+            folder.remove("kept")
             with appearing(stamp) as draft:
                 draft.write_text(signature)
-        (out / "kept").mkdir(parents=True, exist_ok=True)
+        kept.mkdir(parents=True, exist_ok=True)
         starts = self._collection.starts
         splits = self._engine.splits
 
@@ -308,8 +352,7 @@ class Result:
             start, stop = int(starts[i]), int(starts[i + 1])
             notes = notes_table(self._collection, self.decision, self._groups, start, stop) if annotate else None
             keep = np.ones(stop - start, bool) if annotate else self.keep[start:stop]
-            mark = marks / f"{i:05d}.done"
-            write_split(out / "kept", splits[i], keep, notes, self._rules, mark)
+            write_split(kept, splits[i], keep, notes, self._rules, marks / f"{i:05d}.done")
             self._engine.steps.advance(splits[i].size, int(keep.sum()), 0)
 
         with self._engine.steps.step("write", sum(s.size for s in splits)):

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 import neardup
 from neardup.cli import main
 from neardup.errors import InputError
+from neardup.model import TOWARDS
 from tests.spark.pages import some_pages
 
 
@@ -130,7 +131,7 @@ def test_folders_of_others_are_left_alone(pages: Path, tmp_path: Path, spark: Sp
     for more in ([], ["--fresh"]):
         refused = dedup(pages, tmp_path, *more)
         assert refused.exit_code == 1
-        assert "it is not of an earlier run. Choose another folder, or empty it" in refused.output
+        assert "holds files that are not of this run: kept. Choose another folder" in refused.output
     assert (tmp_path / "kept" / "letters.txt").exists()
     refused = dedup(pages, pages.parent)
     assert refused.exit_code == 2
@@ -152,7 +153,7 @@ def test_other_commands(out: Path, spark: SparkSession, tmp_path: Path) -> None:
     done = run("explain", out, gone["id"], gone["kept_id"])
     assert done.exit_code == 0, done.output
     first, second = done.output.splitlines()
-    assert first.startswith(f"{gone['id']}: removed, {gone['relation']} to {gone['kept_id']}")
+    assert first.startswith(f"{gone['id']}: removed, {TOWARDS[gone['relation']]} {gone['kept_id']}")
     assert second.startswith(f"{gone['kept_id']}: kept, stands for")
     assert run("explain", out, "nobody").exit_code == 1
     with pytest.raises(InputError, match=r"holds a run on Spark. Report, audit and Result.open know runs of the local"):

@@ -90,9 +90,12 @@ def test_a_run_that_is_not_verified(pages, tmp_path):
     assert neardup.Result.open(tmp_path).removed.equals(result.removed)
 
 
-def test_tables_in_memory_cannot_be_opened_again(tmp_path):
-    neardup.dedup(pa.table({"id": ["a", "b"], "text": ["one two three", "one two three"]})).write(tmp_path)
-    with pytest.raises(WorkError, match=r"plan\.json"):
+def test_a_table_that_parquet_cannot_hold_cannot_be_opened_again(tmp_path):
+    spans = pa.array([(1, 2, 3), (4, 5, 6)], pa.month_day_nano_interval())
+    result = neardup.dedup(pa.table({"id": ["a", "b"], "text": ["one two three", "one two three"], "span": spans}))
+    result.write(tmp_path, corpus=False)
+    assert "The table cannot be stored as Parquet" in result.said[-1]
+    with pytest.raises(WorkError, match=r"inputs\.json"):
         neardup.Result.open(tmp_path)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.atomic import check_writable
+from neardup.atomic import check_writable, local_place
 from neardup.cli.options import without_unneeded
 from neardup.errors import UsageError
 
@@ -26,9 +26,7 @@ _OF_EXPORT = ("overwrite",)
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--label", is_flag=True, help="Serve the page on which people judge pairs, until Ctrl-C.")
 @click.option("--precision", is_flag=True, help="Only say what the labels amount to so far; measure nothing.")
-@click.option(
-    "--export", type=click.Path(path_type=Path), metavar="FILE", help="Write labelled pairs for `neardup evaluate`."
-)
+@click.option("--export", type=local_place, metavar="FILE", help="Write labelled pairs for `neardup evaluate`.")
 @click.option("--overwrite", is_flag=True, default=None, help="Let --export write over a file that is there.")
 @click.option(
     "--sample",

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import shutil
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.atomic import local_place
 from neardup.cli.options import Given, reading_of, reading_options, recipe_of, recipe_options, without_unneeded
 from neardup.cli.sizes import bytes_in
 from neardup.errors import UsageError, WorkError
+from neardup.outputs.folder import OUTPUTS, OutputFolder, listed
 
 if TYPE_CHECKING:
     from neardup.index import Index
-
-_OURS = ("work", "kept", "removed.parquet", "groups.parquet", "skipped.parquet", "run.json", "report.html")
-_THEIRS = ("audit",)
-"""What people made of a run: left alone."""
 
 
 @click.command(no_args_is_help=True)
@@ -92,7 +89,7 @@ def command(**given: Any) -> None:
     from neardup.index.against import refuse_another_recipe
     from neardup.pipeline import dedup
 
-    out = Path(given["out"])
+    out = local_place(given["out"])
     talk = Talk(quiet=given["quiet"], verbose=given["verbose"])
     with ExitStack() as open_until_done:
         index = open_until_done.enter_context(_index(given["against"])) if given["against"] else None
@@ -117,6 +114,7 @@ def command(**given: Any) -> None:
             from neardup.report import write_report
 
             engine = result.gathered.engine
+            OutputFolder(out).note(["report.html"])
             with engine.steps.step("report", sum(split.size for split in engine.splits)):
                 write_report(result, out / "report.html")
     if not given["quiet"]:
@@ -137,7 +135,7 @@ def _on_spark(given: dict[str, Any]) -> None:
     from neardup.cli.show import Talk, summary
     from neardup.pipeline import dedup
     from neardup.spark.session import session_for
-    from neardup.spark.storage import prepare
+    from neardup.spark.storage import prepare, remove_empty
 
     out: str = given["out"].rstrip("/")
     for name in ("against", "threads", "memory"):
@@ -150,11 +148,17 @@ def _on_spark(given: dict[str, Any]) -> None:
     on_master = f" on {given['master']}" if given["master"] else ""
     talk.say(f"Starting Spark{on_master} …")
     with _hushed(), talk, session_for(given["master"]) as spark:
-        prepare(spark, out, given["inputs"], fresh=given["fresh"])
+        made = prepare(spark, out, given["inputs"], fresh=given["fresh"])
         work = f"{out}/work"
-        with dedup(
-            list(given["inputs"]), engine="spark", recipe=recipe, **reading_of(given), work=work, watcher=talk
-        ) as result:
+        try:
+            result = dedup(
+                list(given["inputs"]), engine="spark", recipe=recipe, **reading_of(given), work=work, watcher=talk
+            )
+        except BaseException:
+            if made:
+                remove_empty(spark, out)
+            raise
+        with result:
             result.write(out, annotate=given["annotate"], corpus=not given["dry_run"])
             run, _ = result.run(), result.a_removed_one  # while there is a session
     if not given["quiet"]:
@@ -207,23 +211,19 @@ def _prepare(out: Path, inputs: tuple[str, ...], fresh: bool) -> None:
         return
     if (out / "work" / "plan").is_dir():
         raise WorkError(f"{out} holds a run on Spark. Go on with --engine spark, or choose another folder.")
-    ours = (out / "work" / "lock").exists()
-    kept_is_ours = (out / "work" / "kept" / "signature").exists()
-    finished = (out / "run.json").exists() and not (out / "work").exists()
-    if finished and all(path.name in (*_OURS, *_THEIRS) for path in out.iterdir()):
-        if not fresh:
-            raise WorkError(
-                f"{out} holds a finished run whose work folder was deleted, so that nothing can go on. Choose another "
-                "folder, or start over with --fresh."
-            )
-    elif not ours or ((out / "kept").exists() and any((out / "kept").iterdir()) and not kept_is_ours):
+    folder, others = OutputFolder(out), sorted(p.name for p in out.iterdir() if p.name not in (*OUTPUTS, "work"))
+    foreign = folder.foreign()
+    if all((out / name).exists() for name in OUTPUTS[:3]) and not (out / "work").exists():
         raise WorkError(
-            f"{out} is not empty, and not all in it is of an earlier run. Choose another folder, or empty it."
+            f"{out} holds a finished run whose work folder was deleted, so that nothing can go on, and its files "
+            "cannot be told from others. Choose another folder, or delete this one."
+        )
+    if not (out / "work" / "lock").exists():
+        foreign += others
+    if foreign:
+        raise WorkError(
+            f"{out} is not empty, and not all in it is of an earlier run: {listed(foreign)}. Choose another folder, or "
+            "move them away."
         )
     if fresh:
-        for name in _OURS:
-            path = out / name
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+        folder.clear()

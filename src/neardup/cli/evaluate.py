@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.atomic import check_writable
+from neardup.atomic import check_writable, local_place
 from neardup.cli.options import Given, reading_of, reading_options, without_unneeded
 from neardup.errors import UsageError
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     help="A published system, a TOML file, or all; may be repeated.  [default: default, web, alg-b, alg-c, combined]",
 )
 @click.option("--base", metavar="NAME", help="The recipe that R is relative to.  [default: alg-b, or the first]")
-@click.option("-o", "--output", "out", metavar="OUT", help="Folder for tables, figures and the page.")
+@click.option("-o", "--output", "out", type=local_place, metavar="OUT", help="Folder for tables, figures and the page.")
 @click.option(
     "--unlisted",
     type=click.Choice(["incorrect", "unknown"]),
@@ -97,7 +97,7 @@ def command(**given: Any) -> None:
     from neardup.cli.show import Talk
     from neardup.evaluating import RECIPES, evaluate
 
-    out = given["out"]
+    out = None if given["out"] is None else str(given["out"])
     _check(given["inputs"], out)
     if out is not None:
         check_writable(Path(out))

@@ -8,6 +8,7 @@ import click
 
 from neardup.comparing.documents import inert
 from neardup.errors import InputError
+from neardup.model import TOWARDS
 
 
 @click.command(no_args_is_help=True)
@@ -69,7 +70,7 @@ def _present(out: Path, ids: tuple[str, ...]) -> set[str] | None:
 
 def _why(removed: dict[str, Any]) -> str:
     """The relation and the numbers that are known."""
-    why = f"{removed['relation']} to {inert(removed['kept_id'])}: "
+    why = f"{TOWARDS[removed['relation']]} {inert(removed['kept_id'])}: "
     if removed["resemblance"] is None:
         return why + f"{removed['measured']} {removed['score']:g}"
     why += f"resemblance {removed['resemblance']:.4f} ({removed['measured']})"

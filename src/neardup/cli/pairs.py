@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.atomic import local_place
 from neardup.cli.options import Given, reading_of, reading_options, recipe_of, recipe_options, without_unneeded
 from neardup.errors import UsageError
 
@@ -56,7 +57,7 @@ def command(**given: Any) -> None:
     from neardup.cli.show import Talk
     from neardup.pairing import pairs
 
-    out = given["out"]
+    out = given["out"] if given["out"] == "-" else str(local_place(given["out"]))
     if out != "-" and not out.endswith(_ENDINGS):
         raise UsageError(f"--output {out}: pairs are written as {', '.join(_ENDINGS)}; or - for JSONL.")
     _check_output(out, given["inputs"], given["overwrite"])

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neardup.atomic import local_place
 from neardup.cli.options import without_unneeded
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def _check_texts(engine: "LocalEngine", target: Path) -> None:
 @click.command(no_args_is_help=True)
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", "path", type=click.Path(path_type=Path), help="The file to write.  [default: OUT/report.html]"
+    "-o", "--output", "path", type=local_place, metavar="PATH", help="The file to write.  [default: OUT/report.html]"
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the samples that it shows.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -39,6 +40,7 @@ def command(out: Path, path: Path | None, seed: int, quiet: bool) -> None:
     """
     without_unneeded()
     from neardup.cli.show import Talk
+    from neardup.outputs.folder import OutputFolder
     from neardup.report import write_report
     from neardup.result import Result
 
@@ -46,8 +48,12 @@ def command(out: Path, path: Path | None, seed: int, quiet: bool) -> None:
     with Talk(quiet=quiet, verbose=False) as talk:
         result = Result.open(out, talk)
         engine = result.gathered.engine
-        if path is None and target.exists():
-            _check_texts(engine, target)
+        if path is None:
+            folder = OutputFolder(out)
+            folder.refuse_foreign()
+            if target.exists():
+                _check_texts(engine, target)
+            folder.note(["report.html"])
         with engine.steps.step("report", sum(split.size for split in engine.splits)):
             write_report(result, target, seed=seed)
     click.echo(target)

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
+from neardup.atomic import local_place
+
 
 @click.command(no_args_is_help=True)
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=local_place, metavar="FOLDER")
 @click.option("--seed", default=1, show_default=True, help="Another seed gives another collection.")
 @click.option("--scale", default=1.0, show_default=True, help="How many documents: 1.0 is about 700.")
 def command(folder: Path, seed: int, scale: float) -> None:

@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from neardup.analysis.filters import PERMUTATIONS
+from neardup.atomic import local_place
 from neardup.cli.answers import Answer, bloom_answer, filter_answer, flag, lists_answer
 from neardup.cli.curve import decades, draw
 from neardup.errors import UsageError
@@ -53,7 +54,8 @@ _FORMS = {
     "--output",
     "pictures",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=local_place,
+    metavar="FILE",
     help="Draw the curve as .svg or .png; can be given again.",
 )
 @click.option(
@@ -61,7 +63,7 @@ _FORMS = {
     type=click.Choice(["linear", "log", "both"]),
     help="Of the probability.  [default: linear in the terminal, both in pictures]",
 )
-@click.option("--recipe-out", type=click.Path(path_type=Path, dir_okay=False), help="Write the filter as a recipe.")
+@click.option("--recipe-out", type=local_place, metavar="FILE", help="Write the filter as a recipe.")
 @click.option("--json", "as_json", is_flag=True, help="All numbers and the curve, instead of the table.")
 def command(**given: Any) -> None:
     """Choose parameters for a threshold and a recall, or say what given ones do.

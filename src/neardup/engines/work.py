@@ -3,10 +3,14 @@
 plan.json            whose work this is: the recipe, the inputs, the splits
 inputs.json          the inputs and splits in full, so that a finished run can be opened again
 stdin-….jsonl          what came on standard input
+table-….parquet      what was a table in memory
 sketches/00000.arrow the sketches of split 0, …
 texts/00000.arrow    the text of its pages, where it will be read a second time; not needed afterwards
 measured.arrow       the pairs measured so far
 decision.arrow       what was decided about every document
+failed.txt           why a run stopped that its inputs or options did not let finish; another run may take its place
+written.json         the files of the output folder that the run wrote (outputs.folder)
+kept/                which parts of the corpus are written
 shingles.u64         the shingle sets of documents that are being measured; not needed afterwards
 """
 
@@ -17,7 +21,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
@@ -25,7 +29,7 @@ from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from neardup.atomic import appearing, make_fleeting, write_error
-from neardup.errors import WorkError
+from neardup.errors import InputError, UsageError, WorkError
 from neardup.recipe import Recipe
 from neardup.sources.base import Fields, InputFile, Problems, Split
 from neardup.text.extract import extractor
@@ -93,32 +97,116 @@ class Work:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._held: _FolderLock | None = None
+        self._claimed = False
+        self._made = [place for place in (folder, *folder.parents) if not place.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise write_error(folder, error) from error
 
-    def claim(self, recipe: Recipe, splits: Sequence[Split], problems: Problems) -> bool:
-        """Make the folder ours, or find that it is. True where earlier work is there; another run's is refused."""
-        mine = _plan(recipe, splits, problems)
-        path = self.folder / "plan.json"
-        if path.exists():
+    @property
+    def place(self) -> Path:
+        """The folder that a finished run is opened from."""
+        return self.folder
+
+    def abandon(self) -> None:
+        """Remove the folders that were made for a run that did not begin."""
+        if self.folder not in self._made or self._plan.exists():
+            return
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for place in self._made[1:]:
+            with suppress(OSError):  # somebody put something into it
+                place.rmdir()
+
+    def claim(self, recipe: Recipe, splits: Sequence[Split], problems: Problems) -> str:
+        """Make the folder this run's, and say whether it goes on with earlier work or replaces that of a failed run.
+
+        The work of another run is refused.
+        """
+        files = [Path(s.file.path) for s in splits]
+        # A table in memory cannot be opened again.
+        inputs = None if any(s.file.format == "memory" for s in splits) else _inputs(splits, self.folder)
+        return self._settle(_plan(recipe, splits, problems), inputs, files)
+
+    def take_over(self, other: "Work") -> None:
+        """Become a copy of another work folder, as far as a finished run needs it."""
+        plan, inputs = (json.loads((other.place / name).read_text()) for name in ("plan.json", "inputs.json"))
+        self._settle(plan, inputs, [])
+        self.copy_sketches(other)
+        for pattern in ("stdin-*", "table-*"):
+            for spooled in other.place.glob(pattern):
+                self._copy(spooled, spooled.name)
+
+    def copy_sketches(self, other: "Work") -> None:
+        """Copy the sketches of another work folder, and what was measured there."""
+        for path in (*(other.place / "sketches").glob("*"), other.place / "measured.arrow"):
+            if path.exists():
+                self._copy(path, str(path.relative_to(other.place)))
+
+    def _copy(self, path: Path, name: str) -> None:
+        if not (self.folder / name).exists():
+            with appearing(self.folder / name) as draft:
+                shutil.copyfile(path, draft)
+
+    def _settle(self, mine: dict[str, Any], inputs: dict[str, Any] | None, needed: Sequence[Path]) -> str:
+        """Write the plan, or compare it with the one that is there. `needed` are files in the folder that stay."""
+        said = ""
+        if self._plan.exists():
             try:
-                theirs = json.loads(path.read_text())
+                theirs = json.loads(self._plan.read_text())
             except (ValueError, OSError) as error:
-                raise WorkError(f"{path}: cannot be read ({error}). Delete {self.folder} to start over.") from error
-            if theirs != mine:
+                raise WorkError(
+                    f"{self._plan}: cannot be read ({error}). Delete {self.folder} to start over."
+                ) from error
+            if theirs == mine:
+                self._failure.unlink(missing_ok=True)
+                self._claimed = True
+                return "Going on with the work of an earlier run."
+            if not self._failure.exists():
                 raise WorkError(
                     f"{self.folder} holds the work of another run: {difference(theirs, mine)}. "
                     "Choose another output folder, or start over with --fresh."
                 )
-            return True
-        if all(s.file.format != "memory" for s in splits):  # a table in memory cannot be opened again
+            said = f"Starting over: the run before this one failed ({self._failure.read_text()})."
+            self._clear(needed)
+        self._failure.unlink(missing_ok=True)
+        if inputs is not None:
             with appearing(self.folder / "inputs.json") as draft:
-                draft.write_text(json.dumps(_inputs(splits, self.folder)))
-        with appearing(path) as draft:
+                draft.write_text(json.dumps(inputs))
+        with appearing(self._plan) as draft:
             draft.write_text(json.dumps(mine, indent=1))
-        return False
+        self._claimed = True
+        return said
+
+    def _clear(self, needed: Sequence[Path]) -> None:
+        """Delete the work of a run that failed; the plan goes last, so that a kill leaves no work without one."""
+        for name in ("sketches", "texts"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        spooled = [path for path in self.folder.glob("stdin-*") if path not in needed]
+        for path in (self.measured, self.shingles, *spooled, self.folder / "inputs.json", self._plan, self._failure):
+            path.unlink(missing_ok=True)
+
+    @contextmanager
+    def noting_failure(self) -> Iterator[None]:
+        """Note an error in the inputs or in how they are read, so that a corrected run may take this one's place.
+
+        A finished run is never noted as failed, nor is one that was killed or found the disk full: it can go on.
+        """
+        try:
+            yield
+        except (InputError, UsageError) as error:
+            if self._claimed and not self.decision.exists():
+                with appearing(self._failure) as draft:
+                    draft.write_text(str(error).partition("\n")[0])
+            raise
+
+    @property
+    def _plan(self) -> Path:
+        return self.folder / "plan.json"
+
+    @property
+    def _failure(self) -> Path:
+        return self.folder / "failed.txt"
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
@@ -181,6 +269,11 @@ class FinishedWork(TemporaryWork):
     def __init__(self, finished: Path) -> None:
         super().__init__()
         self._finished = finished
+
+    @property
+    def place(self) -> Path:
+        """The work folder of the run."""
+        return self._finished
 
     def sketches(self, split: int) -> Path:
         """Those of the run."""

@@ -1,6 +1,7 @@
 """The kept documents, in the format of the input: a file per split, under the input's name."""
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -9,16 +10,32 @@ from numpy.typing import NDArray
 
 from neardup.atomic import appearing, sync
 from neardup.sources import format_of
-from neardup.sources.base import Problems, Split
+from neardup.sources.base import InputFile, Problems, Split
+from neardup.sources.stamps import BY_CONTENT
 
 
 def target(folder: Path, split: Split) -> Path:
     """Where the kept part of a split goes: name.jsonl.gz, or name-00003-of-00012.jsonl.gz."""
-    name = PurePosixPath(split.file.name + (".parquet" if split.file.format == "memory" else ""))
+    name = PurePosixPath(split.file.name + (".parquet" if _is_table(split.file) else ""))
     if split.parts == 1 or split.file.members:
         return folder / name
     stem, dot, endings = name.name.partition(".")
     return folder / name.with_name(f"{stem}-{split.part:05d}-of-{split.parts:05d}{dot}{endings}")
+
+
+def _is_table(file: InputFile) -> bool:
+    """Whether the input was a table in memory, which has a name and no ending, also where the table is stored."""
+    return file.format == "memory" or (file.stamp.startswith(BY_CONTENT) and "." not in file.name)
+
+
+def corpus_files(splits: Sequence[Split]) -> Iterator[str]:
+    """Return the names, relative to the output folder, of all files that the corpus of these splits can have."""
+    for split in splits:
+        place = target(Path("kept"), split)
+        if split.file.members:
+            yield from ((place / member).as_posix() for member in split.file.members[split.start : split.stop])
+        else:
+            yield place.as_posix()
 
 
 def write_split(

@@ -8,6 +8,7 @@ result.write(path)     the folder that the command writes, wherever Spark reache
 """
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import cached_property
@@ -29,7 +30,7 @@ from neardup.spark.inputs import Collected
 from neardup.spark.outcome import groups_table, notes_table, removed_table
 from neardup.spark.reading import PROBLEMS
 from neardup.spark.stars import Formed
-from neardup.spark.storage import delete, refuse_foreign, write_text
+from neardup.spark.storage import delete, exists, refuse_foreign, write_text
 from neardup.spark.tasks import unwrapping
 
 
@@ -48,12 +49,13 @@ class SparkResult:
         candidates: int,
         steps: Steps,
         said: list[str],
+        claim: Callable[[str], bool],
         closing: ExitStack,
     ) -> None:
         self._spark, self._documents, self._problems = spark, documents, problems
         self._sketches = sketches.filter("number is not null")
         self._decisions, self._formed, self._candidates = decisions, formed, candidates
-        self._steps, self._closing = steps, closing
+        self._steps, self._claim, self._closing = steps, claim, closing
         self.recipe, self.said = recipe, said
 
     @cached_property
@@ -172,9 +174,10 @@ class SparkResult:
         """
         out = str(path).rstrip("/")
         with self._steps.step("write"), unwrapping():
-            refuse_foreign(self._spark, out)
             if corpus and annotate:
                 check_annotated(self._documents.whole)
+            refuse_foreign(self._spark, out, ours=exists(self._spark, f"{out}/work/plan"))
+            self._claim(f"{out}/work")
             for name in ("run.json", "skipped.parquet"):
                 delete(self._spark, f"{out}/{name}")
             for name, rows in (("removed", self.removed), ("groups", self.groups)):

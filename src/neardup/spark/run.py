@@ -78,41 +78,53 @@ def dedup(
     with unwrapping():
         stages = Stages(spark, folder, _plan(asked, inputs, reading), resumable=inputs.frame is None)
     until_closed.enter_context(stages)
-    with steps.step("sketch"), unwrapping():
-        documents = collected(spark, inputs, reading, asked.clusters.keep, stages)
-        files, said = list(documents.files), list(documents.said)
-        if any(f.fields.html or f.format == "html" for f in files):
-            require_extractor()
-        recipe = chosen_recipe(recipe, files, said)
-        sent = Sent.of(recipe)
-        said += lacking(recipe, files)
-        _say(steps, said)
-        if stages.resumed:
-            steps.say("Going on with the work of an earlier run.")
-        sketches = _sketched(documents, recipe, sent, reading, stages)
-        repeated = stages.keep("repeated", lambda: repeated_ids(sketches))
-        if reading.on_error == "stop":
-            refuse_repeated(repeated)
-    more = pages_met(sketches)
-    with steps.step("candidates"), unwrapping():
-        found = candidates(spark, sketches, recipe, sent, stages, more)
-    _say(steps, more)
-    with steps.step("verify"), unwrapping():
-        scale = Scale.of(sent, found, documents, stages)
-        buckets = found.buckets(recipe.sketcher).persist(StorageLevel.DISK_ONLY)
-        until_closed.callback(buckets.unpersist)
-        formed = _formed(sent, found, buckets, scale, stages)
-        buckets.unpersist()
-    with steps.step("decide"), unwrapping():
-        decisions = stages.keep("decided", decided(found, formed, *scale.how))
-        documents.check()
-        members = stages.rows("members")
-    stages.drop(but=("rows", "lines", "sketches", "repeated", "decided"))
-    problems = unread(spark, sketches, repeated, documents.noted)
-    told = list(dict.fromkeys([*said, *more]))
-    return SparkResult(
-        spark, documents, recipe, sketches, decisions, problems, formed, members, steps, told, until_closed.pop_all()
-    )
+    with stages.noting_failure():
+        with steps.step("sketch"), unwrapping():
+            documents = collected(spark, inputs, reading, asked.clusters.keep, stages)
+            files, said = list(documents.files), list(documents.said)
+            if any(f.fields.html or f.format == "html" for f in files):
+                require_extractor()
+            recipe = chosen_recipe(recipe, files, said)
+            sent = Sent.of(recipe)
+            said += lacking(recipe, files)
+            _say(steps, said)
+            if stages.resumed:
+                steps.say("Going on with the work of an earlier run.")
+            sketches = _sketched(documents, recipe, sent, reading, stages)
+            repeated = stages.keep("repeated", lambda: repeated_ids(sketches))
+            if reading.on_error == "stop":
+                refuse_repeated(repeated)
+        more = pages_met(sketches)
+        with steps.step("candidates"), unwrapping():
+            found = candidates(spark, sketches, recipe, sent, stages, more)
+        _say(steps, more)
+        with steps.step("verify"), unwrapping():
+            scale = Scale.of(sent, found, documents, stages)
+            buckets = found.buckets(recipe.sketcher).persist(StorageLevel.DISK_ONLY)
+            until_closed.callback(buckets.unpersist)
+            formed = _formed(sent, found, buckets, scale, stages)
+            buckets.unpersist()
+        with steps.step("decide"), unwrapping():
+            decisions = stages.keep("decided", decided(found, formed, *scale.how))
+            documents.check()
+            members = stages.rows("members")
+        stages.drop(but=("rows", "lines", "sketches", "repeated", "decided"))
+        problems = unread(spark, sketches, repeated, documents.noted)
+        told = list(dict.fromkeys([*said, *more]))
+        return SparkResult(
+            spark,
+            documents,
+            recipe,
+            sketches,
+            decisions,
+            problems,
+            formed,
+            members,
+            steps,
+            told,
+            stages.claim,
+            until_closed.pop_all(),
+        )
 
 
 def _plan(recipe: Recipe, inputs: Named, reading: Reading) -> dict[str, Any]:

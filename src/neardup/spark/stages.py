@@ -3,6 +3,7 @@ one; without a folder they are kept for as long as the run lasts, on the executo
 have few rows.
 
     plan/          whose work this is, as one row of JSON
+    failed/        why a run stopped that its inputs or options did not let finish; another run may take its place
     NAME/          the rows of a stage
     NAME.done/     one row, written after them: the plan's fingerprint, the rows' number and their schema
 
@@ -17,8 +18,8 @@ two: one may be lost. When both copies are lost the run fails, and says so.
 
 import hashlib
 import json
-from collections.abc import Callable, Container
-from contextlib import suppress
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -28,11 +29,15 @@ from pyspark.sql.types import StructType
 from pyspark.storagelevel import StorageLevel
 
 from neardup.engines.work import difference
-from neardup.errors import UsageError, WorkError
+from neardup.errors import InputError, UsageError, WorkError
 from neardup.spark.listing import escaped
+from neardup.spark.storage import delete
 from neardup.spark.tasks import unwrapping
 
 _PLAN = "plan string"
+_FAILED = "reason string"
+_LAST = "decided"
+"""The stage after which a run has its answer."""
 _DONE = "plan string, rows bigint, schema string"
 _ANY: dict[str, Any] = {"recipe": None, "inputs": []}
 _WARNS = "org.apache.spark.rdd.MapPartitionsRDD"
@@ -46,15 +51,15 @@ class Stages:
     def __init__(
         self, spark: SparkSession, folder: str | None, plan: dict[str, Any], *, resumable: bool = True
     ) -> None:
-        self._spark = spark
+        self._spark, self._resumable = spark, resumable
         self._folder = folder.rstrip("/") if folder is not None else None
         self._kept: dict[str, tuple[DataFrame, int]] = {}
-        text = json.dumps(plan, sort_keys=True)
-        self._fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
+        self._plan = json.dumps(plan, sort_keys=True)
+        self._fingerprint = hashlib.sha256(self._plan.encode()).hexdigest()[:32]
         self.resumed = False
         """Whether earlier work was found."""
         if self._folder is not None:
-            self._claim(json.loads(text), text, resumable)
+            self.resumed = self.claim(self._folder)
 
     def __enter__(self) -> "Stages":
         return self
@@ -96,28 +101,44 @@ class Stages:
             if self._folder is None:
                 _let_go(frame)
 
-    def _claim(self, mine: dict[str, Any], text: str, resumable: bool) -> None:
-        found = self._read("plan", _PLAN)
+    def claim(self, folder: str) -> bool:
+        """Make a folder this run's, and say whether it was before; the folder of another run is refused."""
+        found = self._read(f"{folder}/plan", _PLAN)
+        failure = None if found is None else self._read(f"{folder}/failed", _FAILED)
+        if found is not None and found.plan != self._plan:
+            if failure is None:
+                self._refuse(folder, found.plan)
+            found = None
+        if failure is not None:
+            delete(self._spark, f"{folder}/failed")
         if found is None:
-            self._write(self._spark.createDataFrame([(text,)], _PLAN).coalesce(1), "plan")
-            return
-        if not resumable:
+            self._write_row(f"{folder}/plan", (self._plan,), _PLAN)
+        return found is not None
+
+    def _refuse(self, folder: str, plan: str) -> None:
+        if not self._resumable:
             raise WorkError(
-                f"{self._folder} holds the work of a run, and one DataFrame cannot be told from another, so that "
-                "nothing can go on. Give a new folder, or delete this one."
+                f"{folder} holds the work of a run, and one DataFrame cannot be told from another, so that nothing can "
+                "go on. Give a new folder, or delete this one."
             )
         try:
-            theirs = json.loads(found.plan)
+            theirs = json.loads(plan)
         except ValueError as error:
-            raise WorkError(
-                f"{self._folder}/plan: cannot be read ({error}). Delete {self._folder} to start over."
-            ) from error
-        if theirs != mine:
-            raise WorkError(
-                f"{self._folder} holds the work of another run: {difference(_ANY | theirs, _ANY | mine)}. "
-                "Choose another output folder, or start over with --fresh."
-            )
-        self.resumed = True
+            raise WorkError(f"{folder}/plan: cannot be read ({error}). Delete {folder} to start over.") from error
+        raise WorkError(
+            f"{folder} holds the work of another run: {difference(_ANY | theirs, _ANY | json.loads(self._plan))}. "
+            "Choose another output folder, or start over with --fresh."
+        )
+
+    @contextmanager
+    def noting_failure(self) -> Iterator[None]:
+        """Note an error in the inputs or in how they are read, so that a corrected run may take this one's place."""
+        try:
+            yield
+        except (InputError, UsageError) as error:
+            if self._folder is not None and not self.done(_LAST):
+                self._write_row(f"{self._folder}/failed", (str(error).partition("\n")[0],), _FAILED)
+            raise
 
     def _made(self, name: str, frame: DataFrame) -> tuple[DataFrame, int]:
         if self._folder is None:
@@ -165,15 +186,13 @@ class Stages:
     def _mark(self, name: str) -> Row | None:
         if self._folder is None:
             return None
-        mark = self._read(f"{name}.done", _DONE)
-        if mark is not None and mark.plan != self._fingerprint:
-            raise WorkError(f"{self._folder}/{name} was made by another plan. {_START_OVER}")
-        return mark
+        mark = self._read(f"{self._folder}/{name}.done", _DONE)
+        return mark if mark is not None and mark.plan == self._fingerprint else None  # else of a run that failed
 
-    def _read(self, name: str, schema: str) -> Row | None:
+    def _read(self, path: str, schema: str) -> Row | None:
         """The one row of a mark; None where it was never written, or not to its end."""
         try:
-            rows = self._spark.read.schema(schema).parquet(escaped(f"{self._folder}/{name}")).collect()
+            rows = self._spark.read.schema(schema).parquet(escaped(path)).collect()
         except AnalysisException as error:
             if error.getCondition() in _NOTHING_THERE:
                 return None
@@ -182,6 +201,9 @@ class Stages:
 
     def _write(self, frame: DataFrame, name: str) -> None:
         frame.write.mode("overwrite").option("compression", "zstd").parquet(f"{self._folder}/{name}")
+
+    def _write_row(self, path: str, row: tuple[str, ...], schema: str) -> None:
+        self._spark.createDataFrame([row], schema).coalesce(1).write.mode("overwrite").parquet(path)
 
 
 def _let_go(frame: DataFrame) -> None:

@@ -13,6 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from neardup.errors import OutputError, UsageError
+from neardup.outputs.folder import listed
 from neardup.spark.listing import escaped, hadoop
 from neardup.spark.tasks import unwrapped
 
@@ -20,31 +21,47 @@ OURS = ("run.json", "kept", "removed.parquet", "groups.parquet", "skipped.parque
 """What a run writes. run.json is there when all others are whole, so it goes first."""
 
 
-def prepare(spark: SparkSession, out: str, inputs: Sequence[str], *, fresh: bool) -> None:
-    """An output folder to begin or to go on in; `fresh` deletes what an earlier run left there, and nothing else."""
+def prepare(spark: SparkSession, out: str, inputs: Sequence[str], *, fresh: bool) -> bool:
+    """Make an output folder ready to begin or to go on in, and say whether it was made now.
+
+    `fresh` deletes what an earlier run left there, and nothing else.
+    """
     place = _absolute(out)
     for name in inputs:
         if _absolute(name).startswith(f"{place}/"):
             raise UsageError(f"{name} lies in the output folder {out}, which is written to; choose another one.")
-    refuse_foreign(spark, out)
-    _make(spark, out)
+    refuse_foreign(spark, out, ours=exists(spark, f"{out}/work/plan"))
+    made = _make(spark, out)
     if fresh:
         for name in OURS:
             delete(spark, f"{out}/{name}")
+    return made
 
 
-def _make(spark: SparkSession, out: str) -> None:
-    """The folder, where that can be done: better now than when hours of work are to be written."""
+def remove_empty(spark: SparkSession, folder: str) -> None:
+    """Delete a folder in which there is nothing."""
+    found = hadoop(spark, folder)
+    if found is not None:
+        files, place = found
+        if not files.listStatus(place):
+            files.delete(place, False)
+
+
+def _make(spark: SparkSession, out: str) -> bool:
+    """Make the folder, where that can be done: better now than when hours of work are to be written."""
     found = hadoop(spark, out)
     if found is None:
-        return
+        return False
     files, place = found
     try:
+        if files.exists(place):
+            return False
         made = files.mkdirs(place)
     except Exception as error:
         raise OutputError(f"{out}: Spark cannot write there ({unwrapped(error)}). Choose another folder.") from error
     if not made:
         raise OutputError(f"{out}: Spark cannot make this folder. Choose another one, or mend this one.")
+    return True
 
 
 def rename_parts(spark: SparkSession, folder: str, old: str, new: str) -> None:
@@ -62,15 +79,27 @@ def rename_parts(spark: SparkSession, folder: str, old: str, new: str) -> None:
                 raise OutputError(f"{folder}/{name}: Spark cannot rename it to {renamed.getName()}.")
 
 
-def refuse_foreign(spark: SparkSession, out: str) -> None:
-    """A folder `kept` that no run of ours has written: it would be replaced."""
-    if not exists(spark, f"{out}/kept"):
-        return
-    if not any(exists(spark, f"{out}/{name}") for name in ("removed.parquet", "work/plan")):
+def refuse_foreign(spark: SparkSession, out: str, *, ours: bool) -> None:
+    """Refuse what this run would replace and did not write: all that has the names of its results, or, where the
+    folder is `ours`, what Spark did not write to its folder `kept`."""
+    names = [name for name in OURS if name != "work"]
+    foreign = _others_in(spark, f"{out}/kept") if ours else [name for name in names if exists(spark, f"{out}/{name}")]
+    if foreign:
         raise OutputError(
-            f"{out}/kept is there, and neither {out}/removed.parquet nor {out}/work is: it is not of an earlier run. "
-            "Choose another folder, or empty it."
+            f"{out} holds files that are not of this run: {listed(foreign)}. Choose another folder, or move them away."
         )
+
+
+def _others_in(spark: SparkSession, folder: str) -> list[str]:
+    """Return the files of a dataset that Spark did not write, where they can be listed."""
+    found = hadoop(spark, folder)
+    if found is None or not found[0].exists(found[1]):
+        return []
+    files, place = found
+    paths, listing = [], files.listFiles(place, True)
+    while listing.hasNext():
+        paths.append(listing.next().getPath())
+    return sorted(f"kept/{path.getName()}" for path in paths if not path.getName().startswith(("part-", "_", ".")))
 
 
 def exists(spark: SparkSession, path: str) -> bool:

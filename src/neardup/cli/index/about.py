@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.atomic import local_place
 from neardup.cli.index.place import index_path, opened, shown
 from neardup.cli.options import without_unneeded
 from neardup.errors import UsageError
@@ -120,7 +121,7 @@ def judged_by(recipe: "Recipe", keep: str) -> str:
 @click.command(no_args_is_help=True, short_help="Write all of it to a Parquet file.")
 @index_path
 @click.option(
-    "-o", "--output", "out", required=True, type=click.Path(path_type=Path), help="A Parquet file for all of it."
+    "-o", "--output", "out", required=True, type=local_place, metavar="PATH", help="A Parquet file for all of it."
 )
 @click.option("--overwrite", is_flag=True, help="Write over a file that is there.")
 @_QUIET

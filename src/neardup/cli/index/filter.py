@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from neardup.atomic import local_place
 from neardup.cli.index.inputs import (
     Counted,
     files_argument,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 @files_argument
 @click.option(
     "--rejected",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=local_place,
     metavar="FILE",
     help="Append what is not passed on to this file, as JSONL: the verdict, and the line as `document`; `again`: what "
     "it is similar to has its own id.",
