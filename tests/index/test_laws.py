@@ -260,6 +260,7 @@ def test_a_stream_ends_with_what_dedup_keeps(name, keep, tmp_path):
 
 
 _NAMES = count()
+SAME = "the same words in every copy of this one text"
 
 
 @pytest.fixture(params=["rocks", "postgres"])
@@ -269,6 +270,26 @@ def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], An
         return lambda: tmp_path / f"{next(_NAMES)}.ndx"
     server = request.getfixturevalue("server")
     return lambda: f"{server.address}?index=laws_{next(_NAMES)}"
+
+
+@pytest.mark.parametrize("compacted", [False, True], ids=["", "compacted"])
+def test_a_stored_document_is_found_though_a_thousand_later_copies_were_removed(new_place, tmp_path, compacted):
+    """Here, by whoever replaces them in one batch, and after moving."""
+    ids = [f"copy {i}" for i in range(1_100)]
+    with Index.open(new_place(), "stream") as index, Index.open(new_place(), "stream") as moved:
+        index.add_many([Document(id, SAME) for id in ids])
+        index.export(tmp_path / "all.parquet")
+        if compacted:
+            index.compact()
+        index.remove_many(ids[76:])
+        assert len(index) == 76
+        assert index.check(SAME).status == "duplicate"
+        assert index.check_and_add("another", SAME).match.relation == "identical"
+        moved.add_export(tmp_path / "all.parquet")
+        others = [Document(id, f"{id} has quite other words from now on {i}") for i, id in enumerate(ids[1:])]
+        *_, last = moved.check_and_add_many([*others, Document("another", SAME)])
+        assert last.match is not None
+        assert last.match.id == ids[0]
 
 
 @pytest.mark.parametrize(("name", "keep"), [("stream", "sketch"), ("default", "text"), ("by-site", "sketch")])

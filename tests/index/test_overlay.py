@@ -10,7 +10,7 @@ from neardup import Document, Index
 from neardup.index.overlay import Overlay
 from neardup.index.store import MOST
 from tests.corpus import documents
-from tests.index.test_store import adding, held, keys_of, write
+from tests.index.test_store import adding, held, keys_of, remove, write
 from tests.naive.store import NaiveStore
 
 
@@ -63,3 +63,12 @@ def test_the_latest_of_both_are_remembered():
     assert both.numbers(["a0", "b0", "none"]).tolist() == [only_above[0], 0, -1]
     assert both.records(np.array([0, only_above[1]])) == [b"record of b0", b"record of a1"]
     assert len(both.holders(keys_of(9)).numbers) == 0
+
+
+def test_what_is_removed_below_makes_room_for_those_before():
+    below = NaiveStore({})
+    below.shown = "below"
+    write(below, adding(*((f"b{i}", [1]) for i in range(2 * MOST))))
+    both = Overlay(below, NaiveStore({}))
+    remove(both, *(f"b{i}" for i in range(5, 2 * MOST)))
+    assert held(both, 1) == [[0, 1, 2, 3, 4]]

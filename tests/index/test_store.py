@@ -180,19 +180,59 @@ def test_records_and_texts_are_any_bytes(store: Store) -> None:
     assert store.texts(np.array([1, 0])) == [every, large]
 
 
-def test_of_a_crowd_the_latest_are_remembered(store: Store) -> None:
-    for start in range(0, 10_000, 2_000):
-        write(store, adding(*((str(i), [5, 10 + i]) for i in range(start, start + 2_000))))
+def crowd(store: Store, size: int, at_once: int = 2_000) -> None:
+    """Documents that all stand under key 5."""
+    for start in range(0, size, at_once):
+        write(store, adding(*((str(i), [5, 10 + i]) for i in range(start, min(size, start + at_once)))))
+
+
+def test_of_a_crowd_the_latest_are_found_and_all_are_remembered(store: Store) -> None:
+    crowd(store, 10_000)
     assert len(store) == 10_000
     latest = list(range(10_000 - MOST, 10_000))
     assert held(store, 5, 10, 10_009) == [latest, [0], [9_999]]
-    assert dict(store.postings())[5].tolist() == latest
+    assert dict(store.postings())[5].tolist() == list(range(10_000))
     remove(store, "9999", "0")
     write(store, adding(("last", [5])))
-    assert held(store, 5) == [[*latest[:-1], 10_000]], "a removed one takes nobody's place"
-    store.compact()
-    assert held(store, 5) == [[*latest[:-1], 10_000]]
+    for _ in range(2):
+        assert held(store, 5) == [[latest[0], *latest[1:-1], 10_000]], "a removed one takes nobody's place"
+        store.compact()
+    assert dict(store.postings())[5].tolist() == [*range(1, 9_999), 10_000]
     assert len(store) == 9_999
+
+
+@pytest.mark.parametrize("size", [MOST, MOST + 1, 2 * MOST, 2 * MOST + 1, 3 * MOST, 4 * MOST + 77])
+@pytest.mark.parametrize("compacted", [False, True], ids=["", "compacted"])
+def test_a_list_is_filled_up_from_before_when_the_latest_are_removed(store: Store, size: int, compacted: bool) -> None:
+    crowd(store, size, 700)
+    for left in (MOST // 2, 1):
+        if compacted:
+            store.compact()
+        numbers = [int(i) for i in dict(store.postings())[5] if i >= left and store.numbers([str(i)])[0] >= 0]
+        remove(store, *map(str, numbers))
+        assert held(store, 5) == [list(range(left))], "what is stored is found"
+    store.compact()
+    assert dict(store.postings())[5].tolist() == [0]
+    remove(store, "0")
+    store.compact()
+    assert everything(store) == {"rows": [], "keys": {}, "documents": 0}
+
+
+def test_those_who_are_to_go_take_nobodys_place(store: Store) -> None:
+    crowd(store, 2 * MOST + 10)
+    gone = frozenset(range(20, 2 * MOST + 10))
+    found = store.holders(keys_of(5, 15), gone)
+    assert found.numbers[(found.places == 0) & ~np.isin(found.numbers, [*gone])].tolist() == list(range(20))
+    assert found.numbers[found.places == 1].tolist() == [5]
+
+
+def test_who_reads_only_finds_what_is_left_of_a_crowd(engine: Engine, closing: Any) -> None:
+    writer = closing(engine.create())
+    crowd(writer, 2 * MOST + 10)
+    reader = closing(engine.open(read_only=True))
+    remove(writer, *map(str, range(3, 2 * MOST + 10)))
+    reader.refresh()
+    assert held(reader, 5) == [[0, 1, 2]]
 
 
 def test_many_keys_are_asked_for_at_once(store: Store) -> None:

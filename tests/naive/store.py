@@ -19,8 +19,13 @@ class NaiveStore(Store):
         self.ids: dict[str, int] = {}
         self.keys: dict[int, list[int]] = {}
 
-    def holders(self, keys: NDArray[np.uint64]) -> Holders:
-        found = [(place, n) for place, key in enumerate(keys.tolist()) for n in self.keys.get(key, [])]
+    def holders(self, keys: NDArray[np.uint64], gone: frozenset[int] = frozenset()) -> Holders:
+        there = self.documents.keys() - gone
+        found = [
+            (place, n)
+            for place, key in enumerate(keys.tolist())
+            for n in [n for n in self.keys.get(key, []) if n in there][-MOST:]
+        ]
         pairs = np.array(found, np.int64).reshape(-1, 2)
         return Holders(pairs[:, 0], pairs[:, 1])
 
@@ -32,6 +37,9 @@ class NaiveStore(Store):
 
     def texts(self, numbers: NDArray[np.int64]) -> list[bytes | None]:
         return [self.documents.get(n, (None, None))[1] for n in numbers.tolist()]
+
+    def state(self) -> str:
+        return str(sorted(self.documents))
 
     @contextmanager
     def writing(self, keys: NDArray[np.uint64], ids: list[str]) -> Iterator[None]:
@@ -46,10 +54,7 @@ class NaiveStore(Store):
             self.documents[self.following] = change.records[i], change.texts[i]
             begin, end = change.keys.offsets[i : i + 2].tolist()
             for key in change.keys.values[begin:end].tolist():
-                numbers = [*self.keys.get(key, []), self.following]
-                if len(numbers) > MOST:
-                    numbers = [n for n in numbers if n in self.documents][-MOST:]
-                self.keys[key] = numbers
+                self.keys.setdefault(key, []).append(self.following)
             self.following += 1
 
     def __len__(self) -> int:

@@ -182,7 +182,7 @@ class Judge:
     ) -> tuple[Holders, NDArray[np.int64], list[bytes]]:
         """Who has these keys, and the numbers and records of those that are there. One without a record was removed
         before, or replaced since the keys were looked up: where that may be they are looked up again."""
-        moment, standing = self.store.moment(), self.store.holders(keys)
+        moment, standing = self.store.moment(), self.store.holders(keys, gone)
         while True:
             numbers = np.unique(standing.numbers)
             if gone:
@@ -191,7 +191,7 @@ class Judge:
             there = np.array([record is not None for record in found], np.bool_)
             settled = there.all() or self.store.moment() == moment
             if not settled:
-                moment, before, standing = self.store.moment(), standing, self.store.holders(keys)
+                moment, before, standing = self.store.moment(), standing, self.store.holders(keys, gone)
                 settled = np.array_equal(before.numbers, standing.numbers)
             if settled:
                 return standing, numbers[there], [record for record in found if record is not None]

@@ -24,9 +24,10 @@ class Overlay(Store):
         self.shown, self.settings = below.shown, below.settings
         self._gone: set[int] = set()
 
-    def holders(self, keys: NDArray[np.uint64]) -> Holders:
-        """The latest of both."""
-        below, above = self.below.holders(keys), self.above.holders(keys)
+    def holders(self, keys: NDArray[np.uint64], gone: frozenset[int] = frozenset()) -> Holders:
+        """Return the latest of both stores."""
+        below = self.below.holders(keys, frozenset(self._gone.union(n for n in gone if n < _ABOVE)))
+        above = self.above.holders(keys, frozenset(n - _ABOVE for n in gone if n >= _ABOVE))
         there = self._there(below.numbers)
         places = np.concatenate([below.places[there], above.places])
         numbers = np.concatenate([below.numbers[there], above.numbers + _ABOVE])
@@ -51,6 +52,10 @@ class Overlay(Store):
     def moment(self) -> object:
         """Of both."""
         return self.below.moment(), self.above.moment()
+
+    def state(self) -> str:
+        """Return the states of both stores and what is gone from the one below."""
+        return f"{self.below.state()} {self.above.state()} {sorted(self._gone)}"
 
     @contextmanager
     def writing(self, keys: NDArray[np.uint64], ids: list[str]) -> Iterator[None]:

@@ -68,7 +68,7 @@ _HOLDERS = """
     from unnest(%s) with ordinality asked (key, place)
     cross join lateral (
         select number from postings join documents using (number)
-        where key = asked.key order by number desc limit %s) found"""
+        where key = asked.key and number <> all(%s) order by number desc limit %s) found"""
 _NUMBERS = """
     select string_agg(int8send(place), ''), string_agg(int8send(number), '')
     from unnest(%s) with ordinality asked (id, place) join documents using (id)"""
@@ -89,6 +89,7 @@ _ADD = """
 _POST = "insert into postings (key, number) select * from unnest(%s, %s)"
 _COUNT = "update counts set documents = documents + %s where stripe = pg_backend_pid() %% 64"
 
+_STATE = "select (select last_value from numbers) || '-' || sum(documents) from counts"
 _LENGTH = "select sum(documents)::bigint from counts"
 _ROWS = "select number, record, null from documents order by number"
 _ROWS_WITH_TEXTS = "select number, record, text from documents order by number"
@@ -101,12 +102,6 @@ _FACTS = """
 
 _WHOLE_TABLES = "reset enable_seqscan; reset enable_bitmapscan; reset plan_cache_mode; set statement_timeout = 0"
 _DROP_GONE = "delete from postings where not exists (select from documents where documents.number = postings.number)"
-_DROP_OLD = """
-    with crowded as (select key from postings group by key having count(*) > %(most)s),
-         oldest as (
-             select key, number from crowded cross join lateral (
-                 select number from postings where key = crowded.key order by number desc offset %(last)s limit 1) last)
-    delete from postings using oldest where postings.key = oldest.key and postings.number < oldest.number"""
 
 
 def exists(address: str) -> bool:
@@ -184,11 +179,13 @@ class PostgresStore(Store):
     def __repr__(self) -> str:
         return f"PostgresStore({self.shown!r})"
 
-    def holders(self, keys: NDArray[np.uint64]) -> Holders:
-        """Who has these (distinct) keys."""
+    def holders(self, keys: NDArray[np.uint64], gone: frozenset[int] = frozenset()) -> Holders:
+        """Return who has these (distinct) keys."""
+        without = Bigints(np.fromiter(gone, np.int64))
         places, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for start in range(0, len(keys), _KEYS_AT_ONCE):
-            place, number = self._columns(_HOLDERS, Bigints(_signed(keys[start : start + _KEYS_AT_ONCE])), MOST)
+            some = Bigints(_signed(keys[start : start + _KEYS_AT_ONCE]))
+            place, number = self._columns(_HOLDERS, some, without, MOST)
             order = np.lexsort((number, place))
             places.append(place[order] - 1 + start)
             numbers.append(number[order])
@@ -209,6 +206,10 @@ class PostgresStore(Store):
     def texts(self, numbers: NDArray[np.int64]) -> list[bytes | None]:
         """The texts of numbers; None where it is not kept."""
         return self._contents(_TEXTS, numbers)
+
+    def state(self) -> str:
+        """Return the last number that was drawn and the number of documents."""
+        return str(self._read(lambda connection: _value(connection, _STATE)))
 
     @contextmanager
     def writing(self, keys: NDArray[np.uint64], ids: list[str]) -> Iterator[None]:
@@ -252,14 +253,13 @@ class PostgresStore(Store):
 
     def postings(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """All keys with the numbers that stand under them."""
-        return ((key % (1 << 64), np.sort(bigints(found))[-MOST:]) for key, found in self._walk(_POSTINGS))
+        return ((key % (1 << 64), np.sort(bigints(found))) for key, found in self._walk(_POSTINGS))
 
     def compact(self) -> None:
         """Drop what removed documents left behind. Others go on meanwhile; the space is used again by what comes."""
         with self._connections.telling(), closing(self._connections.connect()) as connection:
             connection.execute(_WHOLE_TABLES, prepare=False)
             connection.execute(_DROP_GONE)
-            connection.execute(_DROP_OLD, {"most": MOST, "last": MOST - 1})
             connection.execute("vacuum (analyze) documents, postings, counts")
 
     def refresh(self) -> None:

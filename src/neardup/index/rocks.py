@@ -1,6 +1,7 @@
 """The embedded store: a folder with a RocksDB database, for one writing process and any number of reading ones.
 
-    keys        key, big endian → numbers, 4 bytes each, ascending
+    keys        key, big endian → the latest numbers, 4 bytes each, ascending: up to 2 · MOST of them;
+                key and a number → the MOST numbers up to that one, of lists that are longer
     documents   number, big endian → record
     texts       number → text, where it is kept
     ids         96 bits of BLAKE2 of the id → number
@@ -17,7 +18,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from threading import RLock, get_ident
 from typing import Any, TypeVar
@@ -71,6 +72,12 @@ class RocksStore(Store):
         folder = Folder(self.path, read_only=self.read_only)
         self._counts, self._folder = folder.counts(), folder
 
+    def state(self) -> str:
+        """Return the next number and the number of documents: every addition raises the one, a removal lowers the
+        other."""
+        counts = self._usable().counts() if self.read_only else self._counts
+        return f"{counts.following}-{counts.documents}"
+
     def _get(self, family: str, names: list[bytes]) -> list[bytes | None]:
         """The values of names, which are asked for in order: half of the time that it takes in disorder."""
         if not names:
@@ -102,17 +109,54 @@ class RocksStore(Store):
         except Exception:  # another thread opens it again
             return super().moment()
 
-    def holders(self, keys: NDArray[np.uint64]) -> Holders:
-        """Who has these keys."""
+    def holders(self, keys: NDArray[np.uint64], gone: frozenset[int] = frozenset()) -> Holders:
+        """Return who has these keys."""
         order = np.argsort(keys, kind="stable")
         names = _names(keys[order], ">u8")
         values = self._get("keys", names)
         if self._inside == get_ident():
             self._read.update(zip(names, values, strict=True))
-        found = sorted((place, value) for place, value in zip(order.tolist(), values, strict=True) if value is not None)
+        found = sorted(
+            (place, value if len(value) <= 4 * MOST else self._latest(name, value, gone))
+            for place, name, value in zip(order.tolist(), names, values, strict=True)
+            if value is not None
+        )
         sizes = [len(value) // 4 for _, value in found]
         numbers = np.frombuffer(b"".join([value for _, value in found]), "<u4").astype(np.int64)
         return Holders(np.repeat(np.array([place for place, _ in found], np.int64), sizes), numbers)
+
+    def _latest(self, name: bytes, value: bytes, gone: frozenset[int]) -> bytes:
+        """Return the latest MOST numbers of a long list that are of stored documents, reading back as far as needed."""
+        found = self._there(value, gone)
+        if len(found) < 4 * MOST:
+            for older in self._older(name):
+                found = self._there(older, gone) + found
+                if len(found) >= 4 * MOST:
+                    break
+        return found[-4 * MOST :]
+
+    def _older(self, name: bytes) -> Iterator[bytes]:
+        """Yield the numbers that a long list keeps in entries of their own, the latest first."""
+        folder = self._usable()
+        entries = folder.family["keys"].iter()
+        entries.seek_for_prev(name + b"\xff" * 4)
+        while entries.valid() and entries.key()[:8] == name and len(entries.key()) > 8:
+            yield entries.value()
+            entries.prev()
+        try:
+            entries.status()
+        except Exception as error:
+            raise folder.refusal(error) from error
+
+    def _there(self, value: bytes, gone: frozenset[int]) -> bytes:
+        """Return those of a list's numbers that are of stored documents and not in `gone`."""
+        counts = self._usable().counts() if self.read_only else self._counts
+        numbers = np.frombuffer(value, "<u4")
+        if gone:
+            numbers = numbers[~np.isin(numbers, np.fromiter(gone, np.int64))]
+        if counts.removed:
+            numbers = numbers[[record is not None for record in self.records(numbers.astype(np.int64))]]
+        return numbers.tobytes()
 
     def numbers(self, ids: list[str]) -> NDArray[np.int64]:
         """By the hash of the id."""
@@ -213,29 +257,14 @@ class RocksStore(Store):
         read.update(zip(unread, self._get("keys", unread), strict=True))
         flat = owners.astype("<u4").tobytes()
         edges = (4 * np.append(starts, len(owners))).tolist()
-        long: dict[bytes, bytes] = {}
         for name, begin, end in zip(names, edges, edges[1:], strict=False):
             before = read[name]
             numbers = flat[begin:end] if before is None else before + flat[begin:end]
-            if len(numbers) > 4 * MOST:
-                long[name] = numbers
-            else:
+            if len(numbers) <= 8 * MOST:
                 put(name, numbers, handle)
-        if long and (self._counts.removed or change.removed):
-            long = self._without_removed(long, change)
-        for name, numbers in long.items():
-            put(name, numbers[-4 * MOST :], handle)
-
-    def _without_removed(self, lists: dict[bytes, bytes], change: Change) -> dict[bytes, bytes]:
-        """The same lists of numbers; documents that are not there take nobody's place in them."""
-        numbers = {name: np.frombuffer(held, "<u4").astype(np.int64) for name, held in lists.items()}
-        distinct = np.unique(np.concatenate([*numbers.values()]))
-        there = distinct[[record is not None for record in self.records(distinct)]]
-        there = np.setdiff1d(there, [number for number, _ in change.removed])
-        return {
-            name: held[(held >= self._counts.following) | np.isin(held, there)].astype("<u4").tobytes()
-            for name, held in numbers.items()
-        }
+            else:
+                for entry, part in _entries(name, numbers).items():
+                    put(entry, part, handle)
 
     def _write(self, batch: Any) -> None:
         try:
@@ -267,8 +296,15 @@ class RocksStore(Store):
 
     def postings(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """In the order of the keys."""
-        for name, numbers in self._to_the_end("keys", iter(self._usable().family["keys"].items())):
+        for name, numbers in self._lists():
             yield int.from_bytes(name, "big"), np.frombuffer(numbers, "<u4").astype(np.int64)
+
+    def _lists(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield every key with all of its numbers: the entry of the latest comes first, those of older ones follow."""
+        entries = self._to_the_end("keys", iter(self._usable().family["keys"].items()))
+        for name, parts in groupby(entries, lambda entry: entry[0][:8]):
+            latest, *older = (numbers for _, numbers in parts)
+            yield name, b"".join([*older, latest]) if older else latest
 
     def compact(self) -> None:
         """Numbers of removed documents leave the lists; then every level is merged into the last."""
@@ -302,20 +338,21 @@ class RocksStore(Store):
         alive = np.zeros(counts.following, np.bool_)
         for some in _batched(self._to_the_end("documents", iter(folder.family["documents"].keys()))):
             alive[np.frombuffer(b"".join(some), ">u4")] = True
-        for some in _batched(self._to_the_end("keys", iter(folder.family["keys"].items()))):
+        for some in _batched(self._lists()):
             numbers = np.frombuffer(b"".join([value for _, value in some]), "<u4")
             there = alive[numbers]
             if there.all():
                 continue
             batch = WriteBatch(raw_mode=True)
             edges = np.cumsum([0, *(len(value) // 4 for _, value in some)]).tolist()
-            for (name, _), (begin, end) in zip(some, pairwise(edges), strict=True):
+            for (name, before), (begin, end) in zip(some, pairwise(edges), strict=True):
                 if there[begin:end].all():
                     continue
-                if there[begin:end].any():
-                    batch.put(name, numbers[begin:end][there[begin:end]].tobytes(), folder.handle["keys"])
-                else:
-                    batch.delete(name, folder.handle["keys"])
+                after = _entries(name, numbers[begin:end][there[begin:end]].tobytes())
+                for entry in _entries(name, before).keys() - after.keys():
+                    batch.delete(entry, folder.handle["keys"])
+                for entry, part in after.items():
+                    batch.put(entry, part, folder.handle["keys"])
             self._write(batch)
         batch = WriteBatch(raw_mode=True)
         folder.put_counts(batch, counts)
@@ -351,6 +388,15 @@ class RocksStore(Store):
         folder, self._folder = self._folder, None
         if folder is not None:
             folder.close()
+
+
+def _entries(name: bytes, numbers: bytes) -> dict[bytes, bytes]:
+    """Return the entries that keep a list: more than 2 · MOST numbers are cut from the front, MOST at a time."""
+    found, size = {}, 4 * MOST
+    while len(numbers) > 2 * size:
+        part, numbers = numbers[:size], numbers[size:]
+        found[name + part[-1:-5:-1]] = part  # its last number, big endian
+    return {**found, name: numbers} if numbers else {}
 
 
 def _batched(items: Iterable[T]) -> Iterator[list[T]]:

@@ -1,12 +1,12 @@
 """What an index asks of the engine that keeps it: a contract that RocksDB and PostgreSQL fulfil alike.
 
-    keys        64-bit key → the numbers of documents that have it: of those that are there, the latest MOST
+    keys        64-bit key → the numbers of all documents that have it; a look-up returns the latest MOST of them
     documents   number → record (`records`), and the text where it is kept
     ids         id → number
 
 Documents are numbered in the order of adding, from 0, and a number is never given twice. A removed document leaves its
 number standing under its keys until the store is compacted: whoever looks up keys may meet numbers without a record. It
-takes nobody's place there: a list that becomes too long loses such numbers first.
+takes nobody's place there: where more than MOST documents have a key, older ones are read for those that are gone.
 """
 
 from abc import ABC, abstractmethod
@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from neardup.sketches.base import Ragged, nothing
 
-FORMAT = 1
+FORMAT = 2
 """Of the store. Raised whenever an older neardup could not read what a newer one writes, or the other way round."""
 
 MOST = 1024
-"""Documents that are remembered under one key: four times as many as a document is compared with
-(ClusterSettings.crowd), for some of them may be removed."""
+"""Documents that a look-up returns of one key: four times as many as a document is compared with
+(ClusterSettings.crowd). Lists themselves are never cut, so that a stored document is found again when those after it
+are removed."""
 
 
 class Holders(NamedTuple):
@@ -66,8 +67,11 @@ class Store(ABC):
     """What was given when it was created: JSON values. Never changes."""
 
     @abstractmethod
-    def holders(self, keys: NDArray[np.uint64]) -> Holders:
-        """Who has these (distinct) keys."""
+    def holders(self, keys: NDArray[np.uint64], gone: frozenset[int] = frozenset()) -> Holders:
+        """Return who has these (distinct) keys: of each the latest MOST documents that are there and not in `gone`.
+
+        Numbers of removed documents, and those in `gone`, may be among them where a key has at most MOST numbers.
+        """
 
     @abstractmethod
     def numbers(self, ids: list[str]) -> NDArray[np.int64]:
@@ -85,6 +89,10 @@ class Store(ABC):
         """Equal to an earlier one only where nothing has changed in between, as this store sees it: what was read
         meanwhile belongs together. Never equal where nobody knows."""
         return object()
+
+    @abstractmethod
+    def state(self) -> str:
+        """Return what is equal at two times, in any process, only where the store holds the same documents."""
 
     @abstractmethod
     def writing(self, keys: NDArray[np.uint64], ids: list[str]) -> AbstractContextManager[None]:
