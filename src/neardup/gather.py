@@ -148,21 +148,33 @@ class Gathered:
 
 
 @contextmanager
-def gather(source: Any, recipe: Recipe | Choose, reading: Reading, watcher: Watcher | None) -> Iterator[Gathered]:
+def gather(
+    source: Any,
+    recipe: Recipe | Choose,
+    reading: Reading,
+    watcher: Watcher | None,
+    against: dict[str, Any] | None = None,
+) -> Iterator[Gathered]:
     """Find the inputs, choose the recipe for them where it is left open, sketch what is not sketched yet.
 
     No other run gets into the work folder until the block ends.
+    against: the state of an index that the run depends on; it is in the plan, as the inputs are.
     """
     folder = Work(local_place(reading.work)) if reading.work is not None else TemporaryWork()
     try:
         with folder.in_use(), folder.noting_failure():
-            yield _gathered(source, recipe, reading, folder, watcher)
+            yield _gathered(source, recipe, reading, folder, watcher, against)
     finally:
         folder.abandon()
 
 
 def _gathered(
-    source: Any, recipe: Recipe | Choose, reading: Reading, folder: Work, watcher: Watcher | None
+    source: Any,
+    recipe: Recipe | Choose,
+    reading: Reading,
+    folder: Work,
+    watcher: Watcher | None,
+    against: dict[str, Any] | None,
 ) -> Gathered:
     if reading.threads is not None and reading.threads < 1:
         raise UsageError(f"threads = {reading.threads}: at least 1.")
@@ -178,7 +190,7 @@ def _gathered(
     if any(f.fields.html or f.format == "html" for f in files):
         require_extractor()
     said += lacking(recipe, files)
-    earlier = folder.claim(recipe, splits, rules)
+    earlier = folder.claim(recipe, splits, rules, against)
     for sentence in dict.fromkeys(said):
         steps.say(sentence)
     if earlier:

@@ -6,7 +6,7 @@ sources → text → shingles → sketches → candidates → verify → cluster
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from neardup.clusters.settings import ClusterMethod
 from neardup.decide import decide
@@ -14,7 +14,7 @@ from neardup.engines.steps import Watcher
 from neardup.errors import UsageError
 from neardup.gather import Reading, gather
 from neardup.index import Index
-from neardup.index.against import known_to, refuse_another_recipe
+from neardup.index.against import Again, known_to, refuse_another_recipe
 from neardup.recipe import Recipe
 from neardup.recipes import Choose, choose_recipe
 from neardup.result import Result
@@ -59,6 +59,7 @@ def dedup(
     work: str | Path | None = None,
     memory: int | None = None,
     against: Index | str | Path | None = None,
+    again: Again = "keep",
     engine: Literal["local"] | None = None,
     watcher: Watcher | None = None,
 ) -> Result: ...
@@ -91,6 +92,7 @@ def dedup(  # type: ignore[misc]
     work: str | Path | None = None,
     memory: int | None = None,
     against: Index | str | Path | None = None,
+    again: Again = "keep",
     engine: Literal["local", "spark"] | None = None,
     master: str | None = None,
     watcher: Watcher | None = None,
@@ -112,6 +114,8 @@ def dedup(  # type: ignore[misc]
     from disk, in `work`. Most of what is free if None. Everything else takes little.
     against: an index; documents that are similar to one of its documents are removed, and the others are compared with
     each other. The recipe is the index's if none is given. Nothing is added to it: `Index.add_run` does that.
+    again: what becomes of documents that the index has under the same id and with the same words: "keep", because a
+    document is no duplicate of itself, or "remove" for a batch that brings known documents once more.
     engine: local, or spark for Apache Spark, which is also meant where the source is a Spark DataFrame. The active
     session is used, or one is started, on `master` or as Spark is configured. The answer is the same; what is returned
     has DataFrames.
@@ -142,13 +146,16 @@ def dedup(  # type: ignore[misc]
     if engine not in ("local", None) or master is not None:
         said = f"engine = {engine!r}" if engine not in ("local", None) else f"master = {master!r}"
         raise UsageError(f"{said}: engines are local and spark, and only the latter has a master.")
+    if again not in get_args(Again):
+        raise UsageError(f"again = {again!r}: choose keep or remove.")
     with _opened(against) as index:
         given = index.recipe if index is not None and recipe is None else recipe
         choose = given if callable(given) else lambda pages: choose_recipe(given, **settings, pages=pages)
         if index is not None and not callable(given):
             refuse_another_recipe(index, choose(False))  # a named one is the same for pages
-        with gather(source, choose, reading, watcher) as gathered:
-            known = None if index is None else known_to(index, gathered)
+        state = None if index is None else {**index.state(), "again": again}
+        with gather(source, choose, reading, watcher, state) as gathered:
+            known = None if index is None else known_to(index, gathered, again)
             return Result(gathered, decide(gathered, known))
 
 

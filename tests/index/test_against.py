@@ -158,3 +158,98 @@ def test_no_index_is_made(tmp_path, rows):
     with pytest.raises(neardup.StoreError, match="there is no index"):
         neardup.dedup(rows, against=tmp_path / "none.ndx")
     assert not (tmp_path / "none.ndx").exists()
+
+
+@pytest.fixture
+def batches(tmp_path, rows):
+    """Two batches that share documents, and a run of each, the second against an index of the first."""
+    half = len(rows) // 2
+    for name, part in (("jan", rows[:half]), ("feb", rows[half - 5 :])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in part))
+    done = command(tmp_path, "dedup", "jan.jsonl", "-o", "one")
+    done = done or command(tmp_path, "index", "create", "seen.ndx", "--run", "one")
+    assert (done or command(tmp_path, "dedup", "feb.jsonl", "-o", "two", "--against", "seen.ndx")) == ""
+    return tmp_path
+
+
+def command(folder, *arguments):
+    """What an error says, or nothing."""
+    report = ["--no-report"] if arguments[0] == "dedup" else []
+    done = subprocess.run(
+        [sys.executable, "-m", "neardup", *arguments, *report, "-q"], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0 or done.stderr, done
+    return done.stderr if done.returncode else ""
+
+
+def test_a_finished_run_stays_what_it_is_when_its_documents_are_added_to_the_index(batches):
+    kept = (batches / "two/kept/feb.jsonl").read_bytes()
+    assert len(kept.splitlines()) > 10
+    for _ in range(2):
+        assert command(batches, "dedup", "feb.jsonl", "-o", "two", "--against", "seen.ndx") == "", "nothing has changed"
+        assert (batches / "two/kept/feb.jsonl").read_bytes() == kept
+    with Index.open(batches / "seen.ndx") as index:
+        before, added = len(index), index.add_run(batches / "two")
+    refused = command(batches, "dedup", "feb.jsonl", "-o", "two", "--against", "seen.ndx")
+    assert f"seen.ndx has changed since (it had {before:,} documents and has {before + added:,} now)" in refused
+    assert "--fresh" in refused
+    assert (batches / "two/kept/feb.jsonl").read_bytes() == kept
+    assert "this run is against none" in command(batches, "dedup", "feb.jsonl", "-o", "two")
+    assert "against no index" in command(batches, "dedup", "jan.jsonl", "-o", "one", "--against", "seen.ndx")
+    assert command(batches, "index", "create", "other.ndx", "--run", "one") == ""
+    refused = command(batches, "dedup", "feb.jsonl", "-o", "two", "--against", "other.ndx")
+    assert "this run is against another one, other.ndx" in refused
+
+
+def test_no_document_is_removed_because_of_itself(batches):
+    """Neither in another folder nor by starting over; unless that is asked for."""
+    kept = (batches / "two/kept/feb.jsonl").read_bytes()
+    own = {json.loads(line)["id"] for line in kept.splitlines()}
+    assert command(batches, "index", "add", "seen.ndx", "--run", "two") == ""
+    for out, fresh in (("three", []), ("two", ["--fresh"])):
+        assert command(batches, "dedup", "feb.jsonl", "-o", out, "--against", "seen.ndx", *fresh) == ""
+        assert own <= {json.loads(line)["id"] for line in (batches / out / "kept/feb.jsonl").read_bytes().splitlines()}
+        removed = pq.read_table(batches / out / "removed.parquet").to_pylist()
+        assert not [row for row in removed if row["id"] == row["kept_id"]]
+        [said] = [s for s in json.loads((batches / out / "run.json").read_text())["said"] if "themselves" in s]
+        assert "--again remove" in said
+    again = command(batches, "dedup", "feb.jsonl", "-o", "four", "--against", "seen.ndx", "--again", "remove")
+    assert again == ""
+    left = {json.loads(line)["id"] for line in (batches / "four/kept/feb.jsonl").read_bytes().splitlines()}
+    assert not left & own
+    assert "--again was remove" in command(batches, "dedup", "feb.jsonl", "-o", "four", "--against", "seen.ndx")
+
+
+def test_the_state_of_an_index_follows_its_documents(new_index):
+    """Equal where the documents are, in any process; whatever is added, replaced or removed makes another."""
+    index, again = new_index()
+    states = [index.state()]
+    for change in (
+        lambda: index.add_many([{"id": "a", "text": "one two"}, {"id": "b", "text": "three four"}]),
+        lambda: index.update("a", "five six"),
+        lambda: index.remove("b"),
+        lambda: index.check_and_add("b", "three four"),
+        lambda: index.remove("b"),
+    ):
+        change()
+        assert index.state() not in states
+        states.append(index.state())
+    index.compact()
+    index.check("one two")
+    assert index.add("a", "five six") is False
+    assert index.state() == states[-1] == again().state()
+
+
+@pytest.fixture(params=["rocks", "postgres"])
+def new_index(request, tmp_path):
+    """Makes an index, and opens it once more."""
+    place = tmp_path / "seen.ndx" if request.param == "rocks" else request.getfixturevalue("address")
+    opened = []
+
+    def keeping(index):
+        opened.append(index)
+        return index
+
+    yield lambda: (keeping(Index.open(place)), lambda: keeping(Index.open(place, read_only=True)))
+    for index in opened:
+        index.close()

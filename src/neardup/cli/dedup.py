@@ -41,6 +41,14 @@ if TYPE_CHECKING:
     metavar="INDEX",
     help="Remove what is similar to a document of this index too; the recipe is the index's, unless one is named.",
 )
+@click.option(
+    "--again",
+    type=click.Choice(["keep", "remove"]),
+    default="keep",
+    show_default=True,
+    help="Documents that the index has under the same id and with the same words: keep them, for none is a duplicate "
+    "of itself, or remove them, where a batch brings known documents once more.",
+)
 @reading_options
 @click.option(
     "--memory",
@@ -107,6 +115,7 @@ def command(**given: Any) -> None:
             work=out / "work",
             memory=None if given["memory"] is None else int(given["memory"]),
             against=index,
+            again=given["again"],
             watcher=talk,
         )
         result.write(out, annotate=given["annotate"], corpus=not given["dry_run"])

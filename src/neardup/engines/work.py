@@ -1,6 +1,6 @@
 """The work folder. What a split gave appears there by renaming, so that a killed run goes on where it was.
 
-plan.json            whose work this is: the recipe, the inputs, the splits
+plan.json            whose work this is: the recipe, the inputs, the splits, the state of an index
 inputs.json          the inputs and splits in full, so that a finished run can be opened again
 stdin-….jsonl          what came on standard input
 table-….parquet      what was a table in memory
@@ -118,15 +118,18 @@ class Work:
             with suppress(OSError):  # somebody put something into it
                 place.rmdir()
 
-    def claim(self, recipe: Recipe, splits: Sequence[Split], problems: Problems) -> str:
+    def claim(
+        self, recipe: Recipe, splits: Sequence[Split], problems: Problems, against: dict[str, Any] | None = None
+    ) -> str:
         """Make the folder this run's, and say whether it goes on with earlier work or replaces that of a failed run.
 
         The work of another run is refused.
+        against: the index that documents are compared with, by its `state`.
         """
         files = [Path(s.file.path) for s in splits]
         # A table in memory cannot be opened again.
         inputs = None if any(s.file.format == "memory" for s in splits) else _inputs(splits, self.folder)
-        return self._settle(_plan(recipe, splits, problems), inputs, files)
+        return self._settle(_plan(recipe, splits, problems, against), inputs, files)
 
     def take_over(self, other: "Work") -> None:
         """Become a copy of another work folder, as far as a finished run needs it."""
@@ -346,7 +349,9 @@ def _splits(inputs: dict[str, Any], work: Path) -> list[Split]:
     return [Split(files[number], *rest) for number, *rest in inputs["splits"]]
 
 
-def _plan(recipe: Recipe, splits: Sequence[Split], problems: Problems) -> dict[str, Any]:
+def _plan(
+    recipe: Recipe, splits: Sequence[Split], problems: Problems, against: dict[str, Any] | None
+) -> dict[str, Any]:
     files = list(dict.fromkeys(s.file for s in splits))
     plan = {
         "recipe": {"id": recipe.id, **recipe.to_dict()},
@@ -356,6 +361,7 @@ def _plan(recipe: Recipe, splits: Sequence[Split], problems: Problems) -> dict[s
         ],
         "splits": [[files.index(s.file), s.start, s.stop] for s in splits],
         "max_document_bytes": problems.max_document_bytes,
+        "against": against,
         "extractor": extractor() if any(f.fields.html or f.format in ("html", "warc") for f in files) else None,
     }
     return json.loads(json.dumps(plan))  # type: ignore[no-any-return]
@@ -397,7 +403,25 @@ def difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
                 if before[file].get(key) != now[file][key]:
                     return f"{file[0]} has changed since ({key} was {before[file].get(key)!r}, is {now[file][key]!r})"
         return "its inputs have another order"
+    if theirs.get("against") != mine.get("against"):
+        return _other_index(theirs.get("against"), mine.get("against"))
     keys = [k for k in mine if theirs.get(k) != mine[k]]
     return (
         f"its {keys[0].replace('_', '-')} was {theirs.get(keys[0])!r}, now {mine[keys[0]]!r}" if keys else "it differs"
     )
+
+
+def _other_index(before: dict[str, Any] | None, now: dict[str, Any] | None) -> str:
+    """Say how the index that a run is against differs from that of an earlier run."""
+    if now is None:
+        return f"it ran against the index {before and before['path']}, and this run is against none"
+    if before is None:
+        return f"it ran against no index, and this run is against {now['path']}"
+    if before["again"] != now["again"]:
+        return f"--again was {before['again']}, and is {now['again']} now"
+    if before["made"] == now["made"] and before["state"] != now["state"]:
+        return (
+            f"the index {now['path']} has changed since (it had {before['documents']:,} documents and has "
+            f"{now['documents']:,} now), so that other documents would be removed"
+        )
+    return f"it ran against the index {before['path']}, and this run is against another one, {now['path']}"

@@ -1,9 +1,11 @@
 """Which documents of a collection are similar to one that an index has: what incremental deduplication begins with."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.decide import KNOWN
@@ -15,6 +17,10 @@ from neardup.index.judging import Finding
 from neardup.index.moving import AT_ONCE, collected, sketched_alike
 from neardup.recipe import Recipe
 from neardup.text.batches import TextBatch
+
+Again = Literal["keep", "remove"]
+"""What becomes of a document that the index has under the same id and with the same words: keep, because it is no
+duplicate of itself, or remove, because the corpus behind the index has it."""
 
 _NO_TEXT = TextBatch(np.zeros(1, np.uint8), np.zeros(1, np.int64))
 
@@ -29,11 +35,12 @@ def refuse_another_recipe(index: Index, recipe: Recipe) -> None:
         )
 
 
-def known_to(index: Index, gathered: Gathered) -> pa.Table:
-    """One row per document that is similar to a stored one, in the order of the input.
+def known_to(index: Index, gathered: Gathered, again: Again = "keep") -> pa.Table:
+    """Return one row per document that is similar to a stored one, in the order of the input.
 
-    They are judged as `Index.check` judges. Where the index measures exactly, the text of those that share a key with a
-    stored document is read once more.
+    Documents that are stored themselves, under the same id and with the same words, are among them only where `again`
+    is "remove". They are judged as `Index.check` judges. Where the index measures exactly, the text of those that share
+    a key with a stored document is read once more.
     """
     refuse_another_recipe(index, gathered.recipe)
     engine, tables = gathered.engine, [KNOWN.empty_table()]
@@ -54,6 +61,13 @@ def known_to(index: Index, gathered: Gathered) -> pa.Table:
             )
             tables += [found[first] for first in sorted(found)]
     known = pa.concat_tables(tables).combine_chunks()
+    itself = pc.and_(pc.equal(known["id"], known["kept_id"]), pc.equal(known["relation"], "identical"))
+    if again == "keep" and (stored := pc.sum(itself).as_py()):
+        known = known.filter(pc.invert(itself)).combine_chunks()
+        gathered.remark(
+            f"{stored:,} documents are in {index.path} themselves, under the same id and with the same words. They are "
+            'kept, because no document is a duplicate of itself; --again remove (again="remove") leaves them out.'
+        )
     gathered.remark(
         f"{known.num_rows:,} documents are similar to documents that {index.path} has, and are removed for these; they "
         "are compared with nothing else."

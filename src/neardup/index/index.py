@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +74,12 @@ class Index:
                 engine.open(place, read_only=True)  # says that there is none
             made = wanted or _living(published("stream").recipe)
             try:
-                settings = {"recipe": made.to_dict(), "recipe_id": made.id, "keep": keep or "sketch"}
+                settings = {
+                    "recipe": made.to_dict(),
+                    "recipe_id": made.id,
+                    "keep": keep or "sketch",
+                    "made": uuid4().hex,
+                }
                 opened = cls(engine.create(place, settings))
                 opened.made = True
                 return opened
@@ -404,6 +410,15 @@ class Index:
     def refresh(self) -> None:
         """See what another process wrote since."""
         self.store.refresh()
+
+    def state(self) -> dict[str, Any]:
+        """Return which index this is and what it holds, for the plan of a run that depends on it."""
+        return {
+            "path": self.path,
+            "made": self.store.settings.get("made"),
+            "state": self.store.state(),
+            "documents": len(self),
+        }
 
     def info(self) -> dict[str, Any]:
         """What it is: recipe, documents, bytes, engine."""
