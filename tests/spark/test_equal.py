@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+from decimal import Decimal
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,29 @@ def test_recipes_and_keep_policies(spark: SparkSession, pages: Path, name: str, 
         assert same(local, result)["removed"] > 10
         kept = sorted(row.url for row in result.kept.select("url").collect())
     assert kept == sorted(local.kept.column("url").to_pylist())
+
+
+VALUES = {
+    "whole": pa.array([2**53 + 1, 2**53, 2**53 + 2, None, 5, 5]),
+    "decimal": pa.array([None, *(Decimal(f"0.100000000000000000{n}") for n in (3, 1, 2, 3, 1))], pa.decimal128(38, 19)),
+    "moment": pa.array([3, 1, None, 2, 2, 1], pa.timestamp("us", "UTC")),
+    "local": pa.array([3, 1, None, 2, 2, 1], pa.timestamp("us")),
+    "day": pa.array([3, 1, None, 2, 2, 1], pa.date32()),
+    "word": pa.array(["10", "9", "ä", None, "z", "é"]),
+    "truth": pa.array([True, None, False, True, False, None]),
+    "float": pa.array([0.5, float("nan"), None, -0.0, 1e300, -1e300]),
+}
+
+
+@pytest.mark.parametrize("column", VALUES)
+def test_keep_columns_of_every_type(spark: SparkSession, tmp_path: Path, column: str) -> None:
+    text = "the ferry to the island leaves at nine and at noon and at six in the evening"
+    table = pa.table({"id": list("abcdef"), "text": [text] * 6, "value": VALUES[column]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    for keep in ("max:value", "min:value"):
+        local = neardup.dedup(tmp_path / "in.parquet", keep=keep)
+        with neardup.dedup(tmp_path / "in.parquet", engine="spark", keep=keep) as result:
+            assert rows(result.removed) == rows(local.removed)
 
 
 def test_every_policy_is_among_the_cases() -> None:

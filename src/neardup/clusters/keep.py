@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.errors import RecipeError
+from neardup.sketches.artefact import KeepColumn
+from neardup.sketches.sortable import TEXT
 
 _RULE = re.compile(r"(first|last|longest|shortest)$|(max|min):(.+)$|(prefer):([^=]+)=(.*)$")
 
@@ -63,17 +65,17 @@ def needs_ids(policy: str) -> bool:
     return parse_keep(policy)[-1].kind not in ("first", "last")
 
 
-def keep_remarks(policy: str, columns: dict[str, pa.ChunkedArray]) -> list[str]:
+def keep_remarks(policy: str, columns: dict[str, KeepColumn]) -> list[str]:
     """What a user may not expect of a policy, given the values that it meets."""
     remarks = []
     for rule in parse_keep(policy):
         values = columns[rule.column] if rule.column else None
-        if values is None or not len(values):
+        if values is None or not len(values.shown):
             continue
         if rule.kind == "prefer":
-            if not pc.any(pc.is_in(values.cast(pa.string()), pa.array(rule.values, pa.string()))).as_py():
+            if not pc.any(pc.is_in(values.shown, pa.array(rule.values, pa.string()))).as_py():
                 remarks.append(none_preferred(rule))
-        elif pa.types.is_string(values.type):
+        elif values.kind == TEXT:
             remarks.append(compared_as_text(rule))
     return remarks
 
@@ -92,12 +94,12 @@ def keep_order(
     policy: str,
     places: NDArray[np.int64],
     tokens: NDArray[np.int64],
-    columns: dict[str, pa.ChunkedArray],
+    columns: dict[str, KeepColumn],
     ids: pa.ChunkedArray | None,
 ) -> NDArray[np.int64]:
     """The documents, best first: indices into the arguments, which all have one row per document.
 
-    Documents without a value in a column come last under its rule.
+    Documents without a value in a column, or with one that is not a number, come last under its rule.
     """
     keys: list[tuple[str, str]] = []
     table: dict[str, pa.Array | pa.ChunkedArray] = {}
@@ -118,15 +120,10 @@ def keep_order(
             assert rule.column is not None
             values = columns[rule.column]
             if rule.kind == "prefer":
-                place = pc.index_in(values.cast(pa.string()), pa.array(rule.values, pa.string()))
+                place = pc.index_in(values.shown, pa.array(rule.values, pa.string()))
                 by(pc.fill_null(place, len(rule.values)), "ascending")
             else:
-                by(_without_nan(values), "descending" if rule.kind == "max" else "ascending")
+                by(values.order, "descending" if rule.kind == "max" else "ascending")
     if ids is not None:
         by(ids, "ascending")
     return np.asarray(pc.sort_indices(pa.table(table), sort_keys=keys)).astype(np.int64)
-
-
-def _without_nan(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """What is not a number comes last, like what is not there."""
-    return pc.if_else(pc.is_nan(values), None, values) if pa.types.is_floating(values.type) else values

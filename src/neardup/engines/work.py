@@ -34,6 +34,9 @@ from neardup.recipe import Recipe
 from neardup.sources.base import Fields, InputFile, Problems, Split
 from neardup.text.extract import extractor
 
+_SKETCHES = 2
+"""Another number whenever files of sketches have other columns: work of another one is refused."""
+
 _OPTIONS = {
     ("sketch", "kind"): "the kind of sketch (see --recipe)",
     ("verify", "threshold"): "--threshold",
@@ -360,6 +363,7 @@ def _plan(
             for f in files
         ],
         "splits": [[files.index(s.file), s.start, s.stop] for s in splits],
+        "sketches": _SKETCHES,
         "max_document_bytes": problems.max_document_bytes,
         "against": against,
         "extractor": extractor() if any(f.fields.html or f.format in ("html", "warc") for f in files) else None,

@@ -193,7 +193,10 @@ def _strings(batch: Documents, column: str | None) -> list[str | None]:
     """What is a string in a column, if there is one."""
     if column is None:
         return [None] * len(batch)
-    return [value if isinstance(value, str) else None for value in batch.columns[column].to_pylist()]
+    values = batch.columns[column].to_pylist()
+    if isinstance(batch.columns[column].type, pa.JsonType):  # of several types
+        values = [None if text is None else json.loads(text) for text in values]
+    return [value if isinstance(value, str) else None for value in values]
 
 
 def _given_titles(batch: Documents, html: bool, column: str | None) -> list[str]:

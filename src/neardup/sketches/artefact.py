@@ -8,7 +8,7 @@
     words                        the sketch: so many 64-bit words for every document
     samples                      8 bits of each minimum, where the sketch keeps them
     ragged                       a list of 64-bit words, where their number is another for every document
-    integer:C, number:C, string:C  the value in a column C of the keep policy, as whichever of the three it is
+    kind:C, order:C, shown:C     the value in a column C of the keep policy, as `sortable` makes it
 
 The schema's metadata names the recipe; a file of another recipe is refused.
 """
@@ -16,7 +16,7 @@ The schema's metadata names the recipe; a file of another recipe is refused.
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +24,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.atomic import appearing, write_error
-from neardup.errors import InputError, WorkError
+from neardup.errors import WorkError
 from neardup.kernels import equal as kernel
 from neardup.sketches.base import Ragged, Sketcher, Sketches, nothing
+from neardup.sketches.sortable import SORTABLE, are_numbers, settled, sortable
 from neardup.sources.base import Documents
 
 _ROWS_TOGETHER = 16384
-SLOTS = {"integer": pa.int64(), "number": pa.float64(), "string": pa.string()}
-"""The three kinds of values that a keep policy can order, each in a column of its own."""
 
 
 def schema(recipe_id: str, sketcher: Sketcher, columns: tuple[str, ...]) -> pa.Schema:
@@ -50,7 +49,7 @@ def schema(recipe_id: str, sketcher: Sketcher, columns: tuple[str, ...]) -> pa.S
             *([("words", pa.binary(8 * sketcher.words))] if sketcher.words else []),
             *([("samples", pa.binary(sketcher.samples))] if sketcher.samples else []),
             *([("ragged", pa.large_list(pa.uint64()))] if sketcher.has_ragged else []),
-            *((f"{slot}:{c}", kind) for c in columns for slot, kind in SLOTS.items()),
+            *keep_fields(columns),
         ],
         metadata={"neardup.recipe": recipe_id},
     )
@@ -79,10 +78,8 @@ def batch(
         "samples": _matrix(made.samples),
         "ragged": pa.LargeListArray.from_arrays(made.ragged.offsets, made.ragged.values),
     }
-    for field in layout:
-        slot, _, column = field.name.partition(":")
-        if column:
-            values[field.name] = slot_value(documents.columns[column], slot, column)
+    for column in keep_columns_of(layout):
+        values |= keep_values(documents, column)
     return pa.RecordBatch.from_arrays([values[f.name] for f in layout], schema=layout)
 
 
@@ -93,20 +90,21 @@ def _matrix(rows: NDArray[Any]) -> pa.Array:
     )
 
 
-def slot_value(values: pa.Array, slot: str, column: str) -> pa.Array:
-    """A column of the keep policy in one of the slots; null where it is of another kind."""
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    kind = values.type
-    if pa.types.is_nested(kind):
-        raise InputError(f"keep: column {column!r} holds {kind}, which has no order; choose a number, date or string.")
-    if pa.types.is_integer(kind) and kind != pa.uint64():
-        fitting = "integer"
-    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        fitting = "number"
-    else:
-        fitting = "string"
-    return values.cast(SLOTS[slot], safe=False) if slot == fitting else pa.nulls(len(values), SLOTS[slot])
+def keep_fields(columns: tuple[str, ...]) -> list[tuple[str, pa.DataType]]:
+    """Return the fields that columns of the keep policy have in a file of sketches."""
+    return [(f"{part}:{column}", kind) for column in columns for part, kind in SORTABLE.items()]
+
+
+def keep_columns_of(layout: pa.Schema) -> list[str]:
+    """Return the columns of the keep policy that a file of sketches has."""
+    return [name.removeprefix("order:") for name in layout.names if name.startswith("order:")]
+
+
+def keep_values(documents: Documents, column: str) -> dict[str, pa.Array]:
+    """Return what a file of sketches has of a column of the keep policy."""
+    found = documents.columns.get(column, pa.nulls(len(documents)))
+    parts = sortable(found, column, untyped=documents.untyped)
+    return {f"{part}:{column}": values for part, values in parts.items()}
 
 
 def hash_ids(ids: pa.Array) -> NDArray[np.uint64]:
@@ -147,6 +145,17 @@ def is_whole(path: Path, recipe_id: str) -> bool:
     return True
 
 
+class KeepColumn(NamedTuple):
+    """A column of the keep policy, with a row per document."""
+
+    kind: int
+    """What values are compared as: see `sortable`."""
+    order: pa.ChunkedArray
+    """Bytes in the order of the values; null where there is none."""
+    shown: pa.ChunkedArray
+    """The values as text."""
+
+
 class Collection:
     """The documents of all splits, numbered through in the order of the splits. Columns are read when asked for.
 
@@ -155,6 +164,7 @@ class Collection:
 
     def __init__(self, paths: list[Path]) -> None:
         self._paths = paths
+        self._numeric: dict[str, bool] = {}
         sizes = []
         self.layout = pa.schema([])
         for path in paths:
@@ -255,17 +265,19 @@ class Collection:
             values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
         return values.take(pa.array(place.reshape(-1)))
 
-    def keep_values(self, column: str, chosen: NDArray[np.int64]) -> pa.ChunkedArray:
-        """A column of the keep policy, as what it holds: integers, numbers or strings."""
-        slots = {slot: self.values(f"{slot}:{column}", chosen) for slot in SLOTS}
-        used = {slot: values for slot, values in slots.items() if values.null_count < len(values)}
-        if "string" in used and len(used) > 1:
-            raise InputError(
-                f"keep: column {column!r} holds numbers and strings, which have no common order; make it one of both."
+    def keep_values(self, column: str, chosen: NDArray[np.int64]) -> KeepColumn:
+        """A column of the keep policy: what documents, given by ascending numbers, are compared by."""
+        kinds, order, shown = (self.values(f"{part}:{column}", chosen) for part in SORTABLE)
+        return KeepColumn(*settled(kinds, order, shown, column, lambda: self._are_numbers(column)), shown)
+
+    def _are_numbers(self, column: str) -> bool:
+        """Whether CSV files have nothing but numbers in this column, whichever documents are asked for."""
+        if column not in self._numeric:
+            batches = (rows for _, rows in self._batches())
+            self._numeric[column] = all(
+                are_numbers(rows.column(f"kind:{column}"), rows.column(f"shown:{column}")) for rows in batches
             )
-        if len(used) == 2:
-            return pc.coalesce(used["number"], used["integer"].cast(pa.float64(), safe=False))
-        return next(iter(used.values()), slots["number"])
+        return self._numeric[column]
 
 
 def _rows_of(rows: pa.RecordBatch, column: str) -> NDArray[Any]:

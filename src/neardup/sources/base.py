@@ -98,6 +98,8 @@ class Documents:
     """Which documents are HTML; None: none, or all of them if `Fields.html`."""
     charset: list[str | None] | None = None
     """What the protocol said of each HTML document's encoding."""
+    untyped: bool = False
+    """The format has no types: a column of numbers is one of texts that look like numbers."""
     decoded: bool = False
     """The texts were strings: they are UTF-8, whatever a page in them says of its encoding."""
 

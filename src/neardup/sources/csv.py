@@ -1,8 +1,9 @@
 """CSV and TSV with a header. Values are read as the bytes they are: no nulls, no types are guessed.
 
 A quoted value may contain line ends, so that a file cannot be entered in the middle: it is one split. Columns
-that the keep policy asks for come as numbers where all of their values in the batch are numbers (empty ones
-are null then), else as strings. What is written has the same values, the same delimiter, line ends and byte
+that the keep policy asks for come as strings, marked as untyped.
+
+What is written has the same values, the same delimiter, line ends and byte
 order mark; quotes are set where they are needed, which need not be where they were.
 
 The header tells what separates values: a comma if it has one outside quotes, else a semicolon (Excel where
@@ -220,12 +221,8 @@ class Csv(Format):
                 decoded=True,
                 positions=positions,
                 id=_strings(batch.column(fields.id)) if fields.id is not None else None,
-                columns={
-                    name: _strings(batch.column(name))
-                    if name == fields.url
-                    else _numbers_or_strings(batch.column(name))
-                    for name in extra
-                },
+                columns={name: _strings(batch.column(name)) for name in extra},
+                untyped=True,
             )
 
     def table(self, split: Split, problems: Problems) -> Iterator[pa.RecordBatch]:
@@ -346,19 +343,6 @@ def _strings(column: pa.Array) -> pa.Array:
         return column.cast(pa.large_string()).cast(pa.string())
     except pa.ArrowInvalid:
         return pa.array([value.decode("utf-8", "replace") for value in column.to_pylist()], pa.string())
-
-
-def _numbers_or_strings(column: pa.Array) -> pa.Array:
-    strings = _strings(column)
-    present = pc.if_else(pc.equal(strings, ""), pa.scalar(None, pa.string()), strings)
-    if present.null_count == len(present):
-        return strings
-    for kind in (pa.int64(), pa.float64()):
-        try:
-            return present.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-    return strings
 
 
 def _as_values(column: pa.ChunkedArray) -> pa.Array:

@@ -11,10 +11,10 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from neardup.clusters.keep import compared_as_text, keep_columns, needs_ids, none_preferred, parse_keep
-from neardup.errors import InputError
 from neardup.recipe import Recipe
-from neardup.sketches.artefact import SLOTS
+from neardup.sketches.artefact import keep_fields
 from neardup.sketches.base import Sketcher
+from neardup.sketches.sortable import TEXT, one_kind
 from neardup.spark.chosen import among, without
 from neardup.spark.columns import PAYLOAD, signature_bytes
 from neardup.spark.passes import packed
@@ -124,8 +124,8 @@ def _with_holders(identical: DataFrame, documents: DataFrame, policy: str) -> Da
 
 def _with_keep_columns(ranked: DataFrame, documents: DataFrame, policy: str) -> DataFrame:
     """Add the columns by which the keep policy orders documents."""
-    slots = [f"{slot}:{column}" for column in keep_columns(policy) for slot in SLOTS]
-    asked = documents.select("number", "id", "tokens", *(F.col(f"`{slot}`") for slot in slots))
+    columns = [F.col(f"`{name}`") for name, _ in keep_fields(keep_columns(policy))]
+    asked = documents.select("number", "id", "tokens", *columns)
     return ranked.join(among(asked, ranked.select("number")), "number")
 
 
@@ -166,39 +166,23 @@ def _keep_order(policy: str, documents: DataFrame, said: list[str]) -> list[Colu
             order.append(F.desc("tokens") if rule.kind == "longest" else F.asc("tokens"))
         else:
             assert rule.column is not None
-            value, kind = _value(rule.column, documents)
+            kind = _kind(rule.column, documents)
             if rule.kind == "prefer":
-                place = F.array_position(F.array(*(F.lit(v) for v in rule.values)), _shown(value, rule.column))
+                place = F.array_position(F.array(*(F.lit(v) for v in rule.values)), F.col(f"`shown:{rule.column}`"))
                 order.append(F.when(place > 0, place).otherwise(len(rule.values) + 1).asc())
                 if not documents.isEmpty() and documents.filter(place > 0).isEmpty():
                     said.append(none_preferred(rule))
             else:
+                value = F.col(f"`order:{rule.column}`")
                 order.append(value.desc_nulls_last() if rule.kind == "max" else value.asc_nulls_last())
-                if kind == "string":
+                if kind == TEXT:
                     said.append(compared_as_text(rule))
     if needs_ids(policy):
         order.append(F.asc("id"))
     return [*order, F.asc("number")]
 
 
-def _shown(value: Column, column: str) -> Column:
-    """As Arrow has numbers as text: without a fraction where there is none."""
-    number = F.col(f"`number:{column}`")
-    whole = F.when(number == F.floor(number), F.floor(number).cast("string"))
-    return F.coalesce(whole, value.cast("string"))
-
-
-def _value(column: str, documents: DataFrame) -> tuple[Column, str]:
-    """A column of the keep policy, as what it holds: integers, numbers or strings."""
-    slots = {slot: F.col(f"`{slot}:{column}`") for slot in SLOTS}
-    counts = documents.agg(*(F.count(value).alias(slot) for slot, value in slots.items())).first()
-    used = [slot for slot in slots if counts is not None and counts[slot]]
-    if "string" in used and len(used) > 1:
-        raise InputError(
-            f"keep: column {column!r} holds numbers and strings, which have no common order; make it one of both."
-        )
-    if len(used) == 2:
-        both = F.coalesce(slots["number"], slots["integer"].cast("double"))
-        return F.when(~F.isnan(both), both), "number"
-    kind = used[0] if used else "number"
-    return (F.when(~F.isnan(slots[kind]), slots[kind]) if kind == "number" else slots[kind]), kind
+def _kind(column: str, documents: DataFrame) -> int:
+    """Return what the values of a column of the keep policy are compared as."""
+    met = documents.select(f"`kind:{column}`").distinct().collect()
+    return one_kind((row[0] for row in met if row[0] is not None), column)

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.errors import InputError
-from neardup.sketches.artefact import SLOTS, slot_value
+from neardup.sketches.artefact import keep_fields, keep_values
 from neardup.sources.base import BATCH_BYTES, Documents, Fields, InputFile, Problem, Problems
 from neardup.sources.compression import compression_of, unpacked
 from neardup.sources.folder import without_mark
@@ -178,7 +178,7 @@ class Task:
 
 
 def plain_schema(columns: tuple[str, ...]) -> pa.Schema:
-    """Of documents as rows; columns of the keep policy are in three slots, as in sketch files."""
+    """Of documents as rows; columns of the keep policy are sortable, as in sketch files."""
     return pa.schema(
         [
             ("number", pa.int64()),
@@ -189,7 +189,7 @@ def plain_schema(columns: tuple[str, ...]) -> pa.Schema:
             ("text", pa.binary()),
             ("html", pa.bool_()),
             ("url", pa.string()),
-            *((f"{slot}:{column}", kind) for column in columns for slot, kind in SLOTS.items()),
+            *keep_fields(columns),
         ]
     )
 
@@ -218,8 +218,7 @@ class Plain:
                 "url": url,
             }
             for column in self.columns:
-                found = documents.columns.get(column, pa.nulls(rows))
-                values |= {f"{slot}:{column}": slot_value(found, slot, column) for slot in SLOTS}
+                values |= keep_values(documents, column)
             yield pa.RecordBatch.from_arrays([values[field.name] for field in schema], schema=schema)
 
 

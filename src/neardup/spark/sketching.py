@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from neardup.engines.sketching import sketched
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
-from neardup.sketches.artefact import SLOTS, hash_ids, slot_value
+from neardup.sketches.artefact import hash_ids, keep_fields, keep_values
 from neardup.sketches.base import Sketches
 from neardup.sources.base import Problem, Problems
 from neardup.spark.columns import binaries, matrix, pieces, ragged, signed
@@ -79,7 +79,7 @@ def layout(columns: tuple[str, ...]) -> pa.Schema:
             ("words", pa.binary()),
             ("samples", pa.binary()),
             ("ragged", pa.binary()),
-            *((f"{slot}:{column}", kind) for column in columns for slot, kind in SLOTS.items()),
+            *keep_fields(columns),
         ]
     )
 
@@ -150,8 +150,7 @@ class Sketching:
             "ragged": pieces(made.ragged.values, made.ragged.offsets),
         }
         for column in self.columns:
-            found = documents.columns.get(column, pa.nulls(n))
-            values |= {f"{slot}:{column}": slot_value(found, slot, column) for slot in SLOTS}
+            values |= keep_values(documents, column)
         return pa.RecordBatch.from_arrays([values[field.name] for field in schema], schema=schema)
 
     def _identities(self, made: Sketches, urls: pa.Array) -> pa.Array:
