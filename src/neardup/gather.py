@@ -5,7 +5,8 @@ sources → text → shingles → sketches
 
 import os
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -120,8 +121,10 @@ class Gathered:
     def _folders(self) -> list[tuple[int, int, int]]:
         """From which document to which they are files of the folder of a number."""
         starts, splits = self.collection.starts.tolist(), self.engine.splits
-        numbers = {file: n for n, file in enumerate(dict.fromkeys(s.file for s in splits))}
-        return [(starts[i], starts[i + 1], numbers[s.file]) for i, s in enumerate(splits) if s.file.format == "html"]
+        files = list(dict.fromkeys(s.file for s in splits))
+        numbers = dict(zip(files, page_folders(files), strict=True))
+        rows = [(starts[i], starts[i + 1], numbers[s.file]) for i, s in enumerate(splits)]
+        return [(start, stop, number) for start, stop, number in rows if number is not None]
 
     def meter(self, possible: NDArray[np.int64], *, remember: bool) -> Meter:
         """What measures pairs exactly; `possible` are the documents that may be asked for, ascending."""
@@ -215,12 +218,27 @@ def pages_as_text(name: str) -> str:
 
 
 def chosen_recipe(recipe: Recipe | Choose, files: list[InputFile], said: list[str]) -> Recipe:
-    """The recipe for these files."""
+    """Return the recipe for these files; where the files decide which, what was chosen and why is said.
+
+    Web pages get the one for pages if they are most of the documents: by number where every file is a document, else by
+    bytes, for nobody has counted the documents of tables yet.
+    """
     if isinstance(recipe, Recipe):
         return recipe
-    pages = bool(files) and all(_of_pages(f) for f in files)
-    chosen = recipe(pages)
-    if pages and chosen.verify.by_place:
+    pages = [file for file in files if _of_pages(file)]
+    in_files = all(file.members for file in files)
+
+    def amount(some: list[InputFile]) -> int:
+        return sum(len(file.members) if in_files else file.size for file in some)
+
+    mostly = bool(pages) and (len(pages) == len(files) or 2 * amount(pages) > amount(files))
+    chosen = recipe(mostly)
+    if not pages or recipe(True) == recipe(False):
+        return chosen
+    share = f"{amount(pages):,} of {amount(files):,} documents"
+    if not in_files:
+        share = f"{amount(pages) / max(1, amount(files)):.0%} of the bytes"
+    if len(pages) == len(files):
         said.append("These are web pages: recipe web, which compares their main content. See also: --recipe default.")
     return chosen
 
@@ -232,9 +250,35 @@ def _of_pages(file: InputFile) -> bool:
 
 
 def lacking(recipe: Recipe, files: list[InputFile]) -> list[str]:
+    elif mostly:
+        said.append(
+            f"{share} are web pages: recipe web, which compares their main content. The others are compared as a "
+            "whole, from the same threshold on; texts beside pages like pages of one host. See also: --recipe default."
+        )
+    else:
+        said.append(
+            f"{share} are web pages, which is not most of them: recipe default, which compares all visible text of "
+            "pages. See also: --recipe web."
+        )
     """What is said where the recipe does not get from these files what it is made for."""
     said = []
     if recipe.sketcher.needs_urls and not any(f.fields.url or f.format == "warc" for f in files):
+def page_folders(files: Sequence[InputFile]) -> list[int | None]:
+    """Number the folders of web pages: return for every input of pages, and of texts beside pages, its folder's number.
+
+    Texts beside pages, such as robots.txt, are of the same host as these.
+    """
+    folders: defaultdict[str, list[int]] = defaultdict(list)
+    for number, file in enumerate(files):
+        if file.format == "html":
+            folders[file.path].append(number)
+    beside = {path: numbers[0] for path, numbers in folders.items() if len(numbers) == 1}
+    return [
+        number if file.format == "html" else beside.get(file.path) if file.format == "text" else None
+        for number, file in enumerate(files)
+    ]
+
+
         said.append("No URLs were found, so all sites are unknown: give --url-field (url_field=), or use WARC files.")
     if recipe.verify.by_place and not any(f.fields.url or f.format in ("warc", "html") for f in files):
         said.append(

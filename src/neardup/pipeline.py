@@ -102,7 +102,7 @@ def dedup(  # type: ignore[misc]
     source: a path, a glob, a URL or a list of them; or documents in memory: anything with the Arrow C stream
     interface (Polars, pandas, DuckDB, pyarrow, Hugging Face datasets), a list of strings, a list of dicts.
     recipe: the name of a published system (`neardup.recipe_names()`), a TOML file or a Recipe. Without one it is
-    `default`, or `web` where all documents are web pages; the sketch follows from the threshold and the recall. Other
+    `default`, or `web` where most documents are web pages; the sketch follows from the threshold and the recall. Other
     settings, where given, change the recipe.
     threshold: the exact resemblance of two shingle sets from which on they are near-duplicates; 0.8 if not given, and
     0.65 for the main content of web pages.

@@ -192,6 +192,19 @@ def test_pages(spark: SparkSession, tmp_path: Path) -> None:
     assert kept == sorted(Path(name).as_posix() for name in local.kept.column("id").to_pylist())
 
 
+def test_pages_and_texts_beside_them(spark: SparkSession, tmp_path: Path) -> None:
+    """Texts of a folder of pages are of the pages' host on Spark too, and the recipe is chosen alike."""
+    for name in "abcdef":
+        words = " ".join([*(f"common{i}" for i in range(104)), *(f"{name}{i}" for i in range(15))])
+        (tmp_path / f"{name}.html").write_text(f"<html><body><main>{words}</main></body></html>")
+    (tmp_path / "t.txt").write_text(words.replace("f1", "t1"))
+    local = neardup.dedup(tmp_path)
+    with neardup.dedup(tmp_path, engine="spark") as result:
+        assert same(local, result)["removed"] == 0
+        assert result.recipe == local.recipe == neardup.load_recipe("web")
+        assert result.said == local.said
+
+
 @pytest.mark.parametrize(("recipe", "settings"), [("altavista", {"verify": "exact"}), ("alg-c", {"verify": "exact"})])
 def test_papers_and_exact_on_top(spark: SparkSession, pages: Path, recipe: str, settings: dict[str, Any]) -> None:
     local = neardup.dedup(pages, recipe=recipe, **settings)

@@ -1,6 +1,7 @@
 """Recipe web: main content, another rule within one site; and when it is the default."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -76,6 +77,52 @@ def test_web_pages_get_it_and_texts_do_not(tmp_path):
     for method in ("sketch", "none"):
         assert name(source=PAGES, verify=method)[1] == 0.8
     assert neardup.pairs(PAGES).recipe == neardup.load_recipe("web")
+
+
+def some_site(folder: Path) -> Path:
+    """Different pages of a template: resemblance 0.77 of what they say, and more with all that is around it."""
+    folder.mkdir()
+    menu = " ".join(f"item{i}" for i in range(200))
+    for name in "abcdef":
+        page = f"<nav>{menu}</nav><main>{text_of(104, 15, name)}</main>"
+        (folder / f"{name}.html").write_text(f"<html><body>{page}</body></html>")
+    return folder
+
+
+def test_a_few_other_files_do_not_decide_how_pages_are_compared(tmp_path):
+    site = some_site(tmp_path / "site")
+    alone = neardup.dedup(site)
+    (site / "robots.txt").write_text("User-agent: *\nDisallow: /private and nothing else at all\n")
+    beside = neardup.dedup(site)
+    assert beside.recipe == alone.recipe == neardup.load_recipe("web")
+    assert (alone.counts["removed"], beside.counts["removed"], beside.counts["documents"]) == (0, 0, 7)
+    assert any(s.startswith("6 of 7 documents are web pages: recipe web") for s in beside.said)
+    assert neardup.dedup(site, recipe="default").counts["removed"] == 5
+    for n in range(6):
+        (site / f"{n}.txt").write_text(f"a text of its own, number {n}, that nobody takes for a page")
+    texts = neardup.dedup(site)
+    assert neardup.recipes.name_of(texts.recipe) == "default"
+    assert any(s.startswith("6 of 13 documents are web pages, which is not most of them: recipe d") for s in texts.said)
+    assert not any("web pages" in s for s in neardup.dedup(site, recipe="web").said)
+
+
+def test_tables_beside_pages_are_weighed_by_their_bytes(tmp_path):
+    site = some_site(tmp_path / "site")
+    (site / "index.jsonl").write_text('{"id": "1", "text": "what a crawler remembers"}\n')
+    few = neardup.dedup(site)
+    assert neardup.recipes.name_of(few.recipe) == "web"
+    assert any("% of the bytes are web pages: recipe web" in s for s in few.said)
+    (site / "index.jsonl").write_text("".join(f'{{"id": "{n}", "text": "{n} {"x " * 500}"}}\n' for n in range(20)))
+    assert neardup.recipes.name_of(neardup.dedup(site).recipe) == "default"
+
+
+def test_texts_beside_pages_are_of_their_host(tmp_path):
+    site = some_site(tmp_path / "site")
+    (site / "a.txt").write_text(text_of(104, 15, "t"))  # 0.77 to each of the pages
+    assert neardup.dedup(site).counts["removed"] == 0
+    (tmp_path / "other").mkdir()
+    (site / "a.txt").rename(tmp_path / "other/a.txt")
+    assert neardup.dedup([site, tmp_path / "other"]).counts["removed"] == 1
 
 
 @pytest.mark.parametrize(

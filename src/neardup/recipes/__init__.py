@@ -45,7 +45,7 @@ _ORDER = (
 
 
 Choose = Callable[[bool], Recipe]
-"""Whether all documents are web pages → the recipe for them."""
+"""Whether most documents are web pages → the recipe for them."""
 
 _OWN_THRESHOLDS = ("similar", "same", "different", "needed", "r")
 

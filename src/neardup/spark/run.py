@@ -15,7 +15,7 @@ from neardup.clusters.keep import keep_columns
 from neardup.decide import by_features_alone
 from neardup.engines.steps import Steps, Watcher
 from neardup.errors import UsageError
-from neardup.gather import Reading, chosen_recipe, lacking
+from neardup.gather import Reading, chosen_recipe, lacking, page_folders
 from neardup.recipe import Recipe
 from neardup.recipes import Choose
 from neardup.spark import is_frame
@@ -150,7 +150,8 @@ def _say(steps: Steps, said: list[str]) -> None:
 
 def _sketched(documents: Collected, recipe: Recipe, sent: Sent, reading: Reading, stages: Stages) -> DataFrame:
     columns = keep_columns(recipe.clusters.keep)
-    work = Sketching(sent, columns, (reading.on_error, reading.max_document_bytes))
+    rules = reading.on_error, reading.max_document_bytes
+    work = Sketching(sent, columns, rules, tuple(page_folders(documents.files)))
     return stages.keep("sketches", lambda: documents.read(work, layout(columns)))
 
 

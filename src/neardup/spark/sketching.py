@@ -92,6 +92,8 @@ class Sketching:
     columns: tuple[str, ...]
     rules: tuple[str, int]
     """What to do about problems, and how long a document may be."""
+    folders: tuple[int | None, ...]
+    """Of the input files: see `gather.page_folders`."""
 
     def __call__(self, batches: Iterator[Batch]) -> Batches:
         """Batch by batch."""
@@ -130,7 +132,7 @@ class Sketching:
         ids = documents.id
         if ids is None:
             ids = pc.binary_join_element_wise(pa.scalar(batch.file.name), positions.cast(pa.string()), ":")
-        nothing = pa.nulls(n, pa.string())
+        nothing, folder = pa.nulls(n, pa.string()), self.folders[batch.index]
         values = {
             "number": pa.array(batch.numbers),
             "source": pa.array([batch.file.name] * n, pa.string()),
@@ -140,7 +142,7 @@ class Sketching:
             "id": ids.cast(pa.string()),
             "id_hash": signed(hash_ids(ids)),
             "url": urls,
-            "address": addresses_in(batch.index, ids) if batch.file.format == "html" else urls,
+            "address": urls if folder is None else addresses_in(folder, ids),
             "status": pa.array(made.status.astype(np.int32)),
             "tokens": pa.array(made.tokens),
             "bytes": pa.array(sizes),
