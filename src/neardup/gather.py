@@ -23,7 +23,7 @@ from neardup.engines.local import LocalEngine
 from neardup.engines.machine import cores
 from neardup.engines.steps import Steps, Watcher
 from neardup.engines.work import TemporaryWork, Work
-from neardup.errors import UsageError
+from neardup.errors import InputError, UsageError
 from neardup.kernels import equal as kernel
 from neardup.kernels import text as text_kernel
 from neardup.kernels import when_compiling
@@ -202,11 +202,21 @@ def _gathered(
     engine = LocalEngine(recipe, splits, folder, steps, reading.threads or cores(), reading.memory)
     collection, problems = engine.sketch(rules)
     problems = [*rules.found, *problems]
+    if problems and not len(collection):
+        raise nothing_read(len(problems), problems[0])
     compared = _compared(collection, splits, rules, problems)
     gathered = Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
     if engine.pages_as_text:
         gathered.remark(pages_as_text(engine.pages_as_text))
     return gathered
+
+
+def nothing_read(problems: int, first: Problem) -> InputError:
+    """Make the error for inputs of which everything was skipped: an empty result would pass for a clean corpus."""
+    return InputError(
+        f"no document could be read: all that is there was skipped ({problems:,} "
+        f"{'problem' if problems == 1 else 'problems'}). The first: {first}"
+    )
 
 
 def pages_as_text(name: str) -> str:
@@ -240,16 +250,6 @@ def chosen_recipe(recipe: Recipe | Choose, files: list[InputFile], said: list[st
         share = f"{amount(pages) / max(1, amount(files)):.0%} of the bytes"
     if len(pages) == len(files):
         said.append("These are web pages: recipe web, which compares their main content. See also: --recipe default.")
-    return chosen
-
-
-def _of_pages(file: InputFile) -> bool:
-    """Whether its documents are web pages: the text that others extracted, as in WET files, is not."""
-    extracted = re.search(r"\.wet(\.[a-z0-9]+)?$", file.name.lower())
-    return file.fields.html or file.format == "html" or (file.format == "warc" and not extracted)
-
-
-def lacking(recipe: Recipe, files: list[InputFile]) -> list[str]:
     elif mostly:
         said.append(
             f"{share} are web pages: recipe web, which compares their main content. The others are compared as a "
@@ -260,9 +260,9 @@ def lacking(recipe: Recipe, files: list[InputFile]) -> list[str]:
             f"{share} are web pages, which is not most of them: recipe default, which compares all visible text of "
             "pages. See also: --recipe web."
         )
-    """What is said where the recipe does not get from these files what it is made for."""
-    said = []
-    if recipe.sketcher.needs_urls and not any(f.fields.url or f.format == "warc" for f in files):
+    return chosen
+
+
 def page_folders(files: Sequence[InputFile]) -> list[int | None]:
     """Number the folders of web pages: return for every input of pages, and of texts beside pages, its folder's number.
 
@@ -279,6 +279,16 @@ def page_folders(files: Sequence[InputFile]) -> list[int | None]:
     ]
 
 
+def _of_pages(file: InputFile) -> bool:
+    """Whether its documents are web pages: the text that others extracted, as in WET files, is not."""
+    extracted = re.search(r"\.wet(\.[a-z0-9]+)?$", file.name.lower())
+    return file.fields.html or file.format == "html" or (file.format == "warc" and not extracted)
+
+
+def lacking(recipe: Recipe, files: list[InputFile]) -> list[str]:
+    """What is said where the recipe does not get from these files what it is made for."""
+    said = []
+    if recipe.sketcher.needs_urls and not any(f.fields.url or f.format == "warc" for f in files):
         said.append("No URLs were found, so all sites are unknown: give --url-field (url_field=), or use WARC files.")
     if recipe.verify.by_place and not any(f.fields.url or f.format in ("warc", "html") for f in files):
         said.append(

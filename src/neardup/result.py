@@ -42,6 +42,7 @@ from neardup.recipe import Recipe
 from neardup.sketches.artefact import hash_ids
 from neardup.sources import format_of
 from neardup.sources.base import Problem, Problems
+from neardup.sources.files import printable
 from neardup.sources.stored import store, stored_splits
 from neardup.text.settings import TextSettings
 from neardup.text.workers import PageExtractor
@@ -244,7 +245,8 @@ class Result:
             "filter": filter_of(recipe),
             "counts": self.counts,
             "inputs": [
-                {"path": f.path, "format": f.format, "bytes": f.size, "fields": asdict(f.fields)} for f in files
+                {"path": printable(f.path), "format": f.format, "bytes": f.size, "fields": asdict(f.fields)}
+                for f in files
             ],
             "said": self.said,
             "threads": self._engine.threads,

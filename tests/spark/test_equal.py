@@ -205,6 +205,18 @@ def test_pages_and_texts_beside_them(spark: SparkSession, tmp_path: Path) -> Non
         assert result.said == local.said
 
 
+def test_columns_and_lines_that_are_no_text(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("no JSON\n" * 3)
+    pq.write_table(pa.table({"id": [1, 2], "words": [["a", "b"], ["c"]]}), tmp_path / "b.parquet")
+    for name, settings in (("a.jsonl", {"on_error": "skip"}), ("b.parquet", {"text_field": "words"})):
+        with pytest.raises(InputError) as on_spark:
+            neardup.dedup(str(tmp_path / name), engine="spark", **settings)
+        with pytest.raises(InputError) as locally:
+            neardup.dedup(tmp_path / name, **settings)
+        ending = str(locally.value).rpartition("/")[2]  # tasks know the names of files, not their folders
+        assert str(on_spark.value).endswith(ending)
+
+
 @pytest.mark.parametrize(("recipe", "settings"), [("altavista", {"verify": "exact"}), ("alg-c", {"verify": "exact"})])
 def test_papers_and_exact_on_top(spark: SparkSession, pages: Path, recipe: str, settings: dict[str, Any]) -> None:
     local = neardup.dedup(pages, recipe=recipe, **settings)

@@ -195,6 +195,11 @@ class _Zstandard(io.RawIOBase):
         try:
             data = self._stream.read(len(view))
         except (OSError, pa.ArrowException) as error:
+            if "too much memory" in str(error):
+                raise InputError(
+                    f"{self._name}: is compressed with a window of more than 128 MB (zstd --long=28 to 31, --ultra), "
+                    "which is not unpacked here. Pack it with a smaller one: zstd -dc --long=31 FILE | zstd -o NEW."
+                ) from error
             hint = (
                 "Was it cut short on its way here? Fetch it again." if "runcated" in str(error) else "Fetch it again."
             )

@@ -28,7 +28,7 @@ from typing import Any
 from neardup.errors import InputError, UsageError
 from neardup.sources.base import InputFile, Problem, Problems
 from neardup.sources.compression import ENDINGS, compression_of
-from neardup.sources.files import filesystem, is_remote, is_web, printable
+from neardup.sources.files import filesystem, is_remote, is_web, printable, reason
 from neardup.sources.folder import Folder
 from neardup.sources.formats import FORMATS, SUFFIXES, named, told_by
 from neardup.sources.results import refuse_results, runs_among
@@ -129,11 +129,11 @@ def as_inputs(found: Catalogue, given: Sequence[str | Path], *, format: str | No
     real = _real_places()
     read = _chosen((file for file, _ in known), real)
     passed_over.update(printable(_suffix(file.name)) for file in unknown if real(file) not in read)
-    for path, reason in sorted(found.unreadable.values()):
+    for path, why in sorted(found.unreadable.values()):
         if format is None and _suffix(path) and told_by(path)[0] is None and not os.path.isdir(path):
             passed_over[printable(_suffix(path))] += 1
         else:
-            problems.report(printable(path), None, "unreadable", printable(reason))
+            problems.report(printable(path), None, "unreadable", printable(why))
     if not known:
         raise InputError(
             f"{', '.join(printable(os.fspath(place)) for place in given)}: no input found among "
@@ -178,10 +178,8 @@ def _remote(place: str) -> Catalogue:
         else:
             base = posixpath.dirname(_without_query(path))
             return Catalogue([_far(far, far.info(path), path, base, asked_for=True)])
-    except (OSError, ValueError) as error:
-        raise InputError(f"{place}: cannot be read ({error or type(error).__name__}).") from error
     except Exception as error:  # each protocol raises its own package's errors
-        raise InputError(f"{place}: cannot be read ({type(error).__name__}: {error}).") from error
+        raise InputError(f"{place}: cannot be read ({reason(error)}).") from error
     files = {where: info for where, info in sorted(listed.items()) if info.get("type", "file") != "directory"}
     runs = [] if has_magic(_without_query(path)) else runs_among(files)
     if base in runs:

@@ -65,12 +65,26 @@ def choose(
     for column in columns:
         if column not in kinds:
             raise UsageError(_missing(file, column, None, kinds))
+    if format.name != "jsonl":  # there every line is asked for itself
+        _refuse_unfit(file, text, "--text-field", kinds, ("number",))
+        _refuse_unfit(file, url, "--url-field", kinds, ("other",))
     chosen_text = text or _guess_text(file, kinds)
     chosen_id = _named(id, ID_NAMES, kinds, ("text", "number"), but=chosen_text)
     chosen_url = _named(url, URL_NAMES, kinds, ("text",), but=chosen_text)
     html = chosen_text.lower() in HTML_NAMES
     fields = Fields(chosen_text, chosen_id, chosen_url, columns, html, quoting)
     return fields, format.guessed(file) + _said(file, fields, text_given=text is not None, id_given=id is not None)
+
+
+def _refuse_unfit(
+    file: InputFile, asked: str | None, option: str, kinds: dict[str, str], unfit: tuple[str, ...]
+) -> None:
+    if asked is None or kinds.get(asked) not in unfit:
+        return
+    texts = [name for name, kind in kinds.items() if kind in ("text", "bytes")]
+    there = f"Columns with text are {', '.join(map(repr, texts[:20]))}" if texts else "No column holds text"
+    held = "numbers" if kinds[asked] == "number" else "values of another type"
+    raise UsageError(f"{place(file)}: the column {asked!r} ({option}) holds {held} and no text. {there}.")
 
 
 def _said(file: InputFile, fields: Fields, *, text_given: bool, id_given: bool) -> list[str]:

@@ -8,6 +8,7 @@ from typing import BinaryIO, cast
 from neardup.errors import InputError, MissingExtra
 
 _REMOTE_BUFFER = 1 << 20
+_ARCHIVES = ("zip://", "tar://", "libarchive://")
 _LOOKS_ESCAPED = re.compile(rb"\\(?=x(?:5c|[89a-f][0-9a-f]))")
 
 
@@ -36,13 +37,14 @@ def filesystem(url: str) -> tuple[object, str]:
         import fsspec
     except ImportError as error:
         raise MissingExtra(f"reading {url}", "remote") from error
+    if "::" in url or url.startswith(_ARCHIVES):
+        raise InputError(
+            f"{url}: files inside archives, and chained URLs (::), are not read. Unpack the archive first."
+        )
     try:
         return cast(tuple[object, str], fsspec.core.url_to_fs(url))
-    except (
-        ImportError,
-        ValueError,
-    ) as error:  # a protocol nobody knows, or one whose package is not installed
-        raise InputError(f"{url}: cannot be read ({error}).") from error
+    except Exception as error:  # a protocol nobody knows, one whose package is missing, one that connects and fails
+        raise InputError(f"{url}: cannot be read ({reason(error)}).") from error
 
 
 class _Remote(io.RawIOBase):
@@ -74,13 +76,17 @@ class _Remote(io.RawIOBase):
         try:
             data = self._file.read(len(view))
         except Exception as error:  # each protocol raises its own package's errors
-            raise InputError(f"{self._url}: reading it failed ({_reason(error)}).") from error
+            raise InputError(f"{self._url}: reading it failed ({reason(error)}).") from error
         view[: len(data)] = data
         return len(data)
 
 
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+def reason(error: BaseException) -> str:
+    """What an error says; what its cause says where the error itself says no more than an address, or nothing."""
+    told = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    if error.__cause__ is not None and (not told or is_remote(told)):
+        return reason(error.__cause__)
+    return told or type(error).__name__
 
 
 def open_binary(path: str) -> BinaryIO:
@@ -89,10 +95,10 @@ def open_binary(path: str) -> BinaryIO:
         try:
             return open(path, "rb")
         except OSError as error:
-            raise InputError(f"{printable(path)}: cannot be read ({_reason(error)}).") from error
+            raise InputError(f"{printable(path)}: cannot be read ({reason(error)}).") from error
     filesystem_, inner = filesystem(path)
     try:
         file = cast(BinaryIO, filesystem_.open(inner, "rb"))  # type: ignore[attr-defined]
     except Exception as error:  # each protocol raises its own package's errors
-        raise InputError(f"{path}: cannot be read ({_reason(error)}).") from error
+        raise InputError(f"{path}: cannot be read ({reason(error)}).") from error
     return io.BufferedReader(_Remote(file, path), _REMOTE_BUFFER)

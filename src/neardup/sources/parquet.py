@@ -87,7 +87,7 @@ class Parquet(Format):
         wanted = list(dict.fromkeys([fields.text, *([fields.id] if fields.id else []), *extra]))
         for row, batch in self._batches(split, wanted):
             yield Documents(
-                text=text_column(batch.column(fields.text)),
+                text=text_column(batch.column(fields.text), split.file),
                 decoded=column_kind(batch.column(fields.text).type) == "text",
                 positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
                 id=id_column(batch.column(fields.id), split.file, row, problems) if fields.id else None,

@@ -17,7 +17,7 @@ from typing import Any
 
 from neardup.errors import InputError
 from neardup.sources.base import InputFile
-from neardup.sources.files import filesystem, is_remote, is_web
+from neardup.sources.files import filesystem, is_remote, is_web, reason
 from neardup.sources.folder import location
 
 GONE = "gone"
@@ -114,4 +114,4 @@ def _far_stamp_now(far: Any, path: str, info: dict[str, Any] | None) -> str:
     except FileNotFoundError:
         return GONE
     except Exception as error:  # each protocol raises its own package's errors
-        raise InputError(f"{path}: cannot be read ({error or type(error).__name__}).") from error
+        raise InputError(f"{path}: cannot be read ({reason(error)}).") from error

@@ -63,7 +63,7 @@ class InMemory(Format):
         extra = dict.fromkeys(c for c in (*fields.columns, fields.url) if c is not None)
         for row, batch in self._batches(split):
             yield Documents(
-                text=text_column(batch.column(fields.text)),
+                text=text_column(batch.column(fields.text), split.file),
                 decoded=column_kind(batch.column(fields.text).type) == "text",
                 positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
                 id=id_column(batch.column(fields.id), split.file, row, problems) if fields.id is not None else None,

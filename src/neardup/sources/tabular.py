@@ -35,13 +35,20 @@ def column_kind(kind: pa.DataType) -> str:
     return "other"
 
 
-def text_column(column: pa.Array) -> pa.Array:
-    """The same texts in the one layout that the kernels read: bytes with 64-bit offsets."""
+def text_column(column: pa.Array, file: InputFile) -> pa.Array:
+    """Return the same texts in the one layout that the kernels read: bytes with 64-bit offsets."""
+    kind = column.type
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if not pa.types.is_large_binary(column.type):
-        column = column.cast(pa.binary() if pa.types.is_fixed_size_binary(column.type) else column.type)
-        column = column.cast(pa.large_binary())
+        try:
+            column = column.cast(pa.binary() if pa.types.is_fixed_size_binary(column.type) else column.type)
+            column = column.cast(pa.large_binary())
+        except pa.ArrowException as error:
+            raise InputError(
+                f"{place(file)}: the column {file.fields.text!r} holds {kind} and no text. Name another with "
+                "--text-field (text_field=), or make it text."
+            ) from error
     return column
 
 

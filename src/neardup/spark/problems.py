@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from neardup.gather import pages_as_text, report_repeated
+from neardup.gather import nothing_read, pages_as_text, report_repeated
 from neardup.sources.base import Problem, Problems
 from neardup.spark.parts import at_hand
 from neardup.spark.reading import PROBLEMS, problem_rows
@@ -43,6 +43,14 @@ def refuse_repeated(repeated: DataFrame) -> None:
     """The first one stops a run that is to stop."""
     for row in repeated.sort("number").limit(1).collect():
         report_repeated(Problems("stop"), row["id"], row["source"], row["position"], row["earlier"])
+
+
+def refuse_nothing_read(problems: DataFrame, sketches: DataFrame) -> None:
+    """Raise an error where everything was skipped."""
+    if sketches.filter("number is not null").limit(1).count():
+        return
+    for row in problems.sort(*PROBLEMS.names).limit(1).collect():
+        raise nothing_read(problems.count(), Problem(**row.asDict()))
 
 
 def pages_met(sketches: DataFrame) -> list[str]:

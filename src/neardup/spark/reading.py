@@ -109,7 +109,7 @@ def _from_table(rows: pa.RecordBatch, file: InputFile, problems: Problems) -> Do
     if fields.url is not None:
         columns[fields.url] = rows.column("url")
     return Documents(
-        text=text_column(rows.column("text")),
+        text=text_column(rows.column("text"), file),
         positions=positions,
         id=ids_at(rows.column("id"), file, positions, problems) if fields.id is not None else None,
         columns=columns,

@@ -25,6 +25,7 @@ from neardup.kernels import text as kernel
 from neardup.model import RELATIONS
 from neardup.recipe import Recipe
 from neardup.result import filter_of
+from neardup.sources.files import printable
 from neardup.spark.corpus import annotated_rows, check_annotated, kept_rows, write
 from neardup.spark.inputs import Collected
 from neardup.spark.outcome import groups_table, notes_table, removed_table
@@ -157,7 +158,7 @@ class SparkResult:
             "filter": filter_of(self.recipe),
             "counts": self.counts,
             "inputs": [
-                {"path": f.path, "format": f.format, "bytes": f.size, "fields": asdict(f.fields)}
+                {"path": printable(f.path), "format": f.format, "bytes": f.size, "fields": asdict(f.fields)}
                 for f in self._documents.files
             ],
             "said": self.said,

@@ -23,7 +23,7 @@ from neardup.spark.candidates import candidates
 from neardup.spark.components import components, linked
 from neardup.spark.inputs import Collected, Named, collected, named
 from neardup.spark.outcome import decided
-from neardup.spark.problems import pages_met, refuse_repeated, repeated_ids, unread
+from neardup.spark.problems import pages_met, refuse_nothing_read, refuse_repeated, repeated_ids, unread
 from neardup.spark.result import SparkResult
 from neardup.spark.session import check_workers, refuse_another, session_for
 from neardup.spark.sketching import Sent, Sketching, layout
@@ -94,6 +94,8 @@ def dedup(
             repeated = stages.keep("repeated", lambda: repeated_ids(sketches))
             if reading.on_error == "stop":
                 refuse_repeated(repeated)
+            else:
+                refuse_nothing_read(unread(spark, sketches, repeated, documents.noted), sketches)
         more = pages_met(sketches)
         with steps.step("candidates"), unwrapping():
             found = candidates(spark, sketches, recipe, sent, stages, more)
