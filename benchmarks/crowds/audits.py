@@ -5,7 +5,8 @@ Three manuals whose pages share a frame, of the collections of benchmarks.qualit
     debian-llvm-html              LLVM's documentation in six releases
     rust-doc, openjdk-17-doc      2,500 pages each, much boilerplate around little text
 
---whole takes all pages of these two packages instead of 2,500 (fetched with apt-get; see benchmarks.scale.manuals).
+--whole takes all pages of these two packages instead of 2,500 (fetched with apt-get; see benchmarks.scale.manuals), as
+a folder of files: recipe `web` takes them for pages of one host.
 
 Each is deduplicated and audited with recipe `default` (all text), with `web` (main content), and with `web` and all
 text, without addresses and with them (two pages of one host then need 0.85). All text is the hard case: the frame
@@ -73,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
     for name, pages in _whole(options) if options.whole else _labelled(options.collections):
         for variant in VARIANTS:
             asked = not options.variants or variant.name in options.variants
-            if asked and not (options.whole and variant.addresses):  # the pages of a folder have no addresses
+            if asked and not (options.whole and variant.addresses):  # files of a folder are of one place anyhow
                 rows.append(_audited(name, pages, variant, options.sample))
                 print(_line(rows[-1]), file=sys.stderr, flush=True)
                 options.results.parent.mkdir(parents=True, exist_ok=True)
