@@ -11,7 +11,7 @@ import neardup
 from neardup.cli.app import cli
 from neardup.errors import RecipeError
 from neardup.recipe import Recipe
-from neardup.recipes import published
+from neardup.recipes import load_recipe, published
 from neardup.service.pages import tune
 from neardup.service.pages.asking import Asked, Site
 from neardup.service.pages.curves import small
@@ -106,6 +106,39 @@ def test_the_command_that_is_named_says_the_same():
         else:
             assert said(page).startswith(f"P[{told['k']},{told['s']},{told['r']}] ")
     assert "in a terminal" not in asked(form="bloom", hashes=3)  # the command would choose another number
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"k": 20, "s": 7, "r": 1, "threshold": 0.8},
+        {"k": 20, "s": 7, "r": 1, "threshold": 0.9},
+        {"k": 12, "s": 5, "r": 1, "threshold": 0.7},
+        {"k": 14, "s": 6, "r": 2, "threshold": 0.85},
+        {"k": 100, "s": 1, "r": 1, "threshold": 1},
+        *({"from_": name} for name in FILTERS),
+        {"k": 8, "s": 4, "r": 2, "from_": "altavista"},
+        {"k": 10, "s": 3, "from_": "stream", "threshold": 0.75},
+        {"form": "wish"},
+        {"form": "wish", "threshold": 0.6, "recall": 0.95, "r": 2},
+        {"form": "wish", "threshold": 0.913, "recall": 0.999, "permutations": 300},
+        {"form": "bloom"},
+        {"form": "bloom", "chunk": 512},
+        {"form": "bloom", "chunk": 4096, "document": 1048576},
+    ],
+    ids=str,
+)
+def test_the_command_that_is_named_writes_the_recipe_of_the_page(query, tmp_path):
+    """Artefacts of two ids refuse to mix: so both have one."""
+    page = asked(**query)
+    words = html.unescape(re.search(r"The same in a terminal: <code>neardup tune ([^<]*)</code>", page)[1]).split()
+    command(*words, "--recipe-out", str(tmp_path / "made.toml"))
+    assert load_recipe(tmp_path / "made.toml").id == recipe_of(page).id
+
+
+def test_a_command_that_would_make_another_recipe_is_not_named():
+    for query in ({"hashes": 3}, {"similar": 0.9}):
+        assert "in a terminal" not in asked(form="bloom", **query)
 
 
 @pytest.mark.parametrize("name", [*FILTERS, "bloom"])

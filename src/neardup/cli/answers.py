@@ -7,7 +7,7 @@ bloom_answer    a Bloom filter of chunks (Jain, Dahlin and Tewari)
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
@@ -15,6 +15,9 @@ from neardup.analysis.filters import LONGEST, PERMUTATIONS, Filter, choose, stee
 from neardup.analysis.lists import Lists, choose_lists
 from neardup.cli.curve import Mark
 from neardup.errors import RecipeError, UsageError
+
+if TYPE_CHECKING:
+    from neardup.recipe import Recipe
 
 _USUAL = (0.3, 0.5, 0.6, 0.7, 0.77, 0.8, 0.9, 0.95, 0.975, 0.99)
 """Resemblances that are told for every filter; 0.5, 0.77, 0.975 and 0.99 are those of Broder's section 1."""
@@ -35,7 +38,8 @@ class Answer:
     marks: list[Mark]
     x_title: str
     y_title: str = "probability that a pair is found"
-    recipe: str | None = None
+    recipe: "Callable[[], Recipe | None]" = lambda: None
+    """Makes the recipe, where there is one."""
     counted: bool = False
 
 
@@ -110,6 +114,8 @@ def _allowed(given: dict[str, Any], usual: int) -> int:
 
 
 def _describe(chosen: Filter, given: dict[str, Any], why: str) -> Answer:
+    from neardup.tuning import filter_recipe
+
     threshold, documents = given["threshold"], 200e6 if given["documents"] is None else given["documents"]
     half, collisions = chosen.half_point, chosen.collision_bound(documents)
     facts = [
@@ -178,7 +184,9 @@ def _describe(chosen: Filter, given: dict[str, Any], why: str) -> Answer:
         points=chosen.curve(401),
         marks=marks,
         x_title="resemblance",
-        recipe=_recipe(chosen, threshold, given["recall"]),
+        recipe=lambda: None
+        if threshold is None
+        else filter_recipe(chosen, threshold, recall=given["recall"], base=given["base"] or "default"),
     )  # fmt: skip
 
 
@@ -275,16 +283,16 @@ def lists_answer(given: dict[str, Any]) -> Answer:
         marks=marks,
         x_title="edits",
         counted=True,
-        recipe=load_recipe("lists")
-        .changed(sketch_lists=chosen.lists, sketch_repetitions=chosen.repetitions, sketch_needed=chosen.needed)
-        .to_toml(),
+        recipe=lambda: load_recipe("lists").changed(
+            sketch_lists=chosen.lists, sketch_repetitions=chosen.repetitions, sketch_needed=chosen.needed
+        ),
     )
 
 
 def bloom_answer(given: dict[str, Any]) -> Answer:
     """The filter for an error, a document size and a chunk size."""
     from neardup.analysis import bloom
-    from neardup.recipes import load_recipe
+    from neardup.tuning import bloom_recipe
 
     if given["bloom_error"] is None:
         raise UsageError("a Bloom filter is chosen for an error: add --bloom-error 0.03, the paper's.")
@@ -342,20 +350,8 @@ def bloom_answer(given: dict[str, Any]) -> Answer:
         marks=[],
         x_title="share of chunks that are common",
         y_title="share of set bits that are set in both",
-        recipe=load_recipe("bloom")
-        .changed(sketch_chunk=chunk, sketch_bits=size.bits, sketch_hashes=size.hashes, sketch_per_chunk=per_chunk)
-        .to_toml(),
+        recipe=lambda: bloom_recipe(size, chunk=chunk, per_chunk=per_chunk),
     )  # fmt: skip
-
-
-def _recipe(chosen: Filter, threshold: float | None, recall: float | None) -> str | None:
-    """As TOML. r = 1 is what a recipe has unless it says otherwise."""
-    if threshold is None:
-        return None
-    lines = ["# made by neardup tune", "[sketch]", f"k = {chosen.k}", f"s = {chosen.s}"]
-    lines += [f"r = {chosen.r}"] if chosen.r > 1 else []
-    reached = chosen.probability(threshold) if recall is None else recall
-    return "\n".join([*lines, "", "[verify]", f"threshold = {threshold}", f"recall = {round(reached, 6)}", ""])
 
 
 def _short(p: float) -> str:

@@ -23,7 +23,7 @@ from neardup.errors import UsageError
 _FORMS = {
     "edits": ("edits", "lists", "repetitions", "needed"),
     "bloom": ("bloom_error", "document_bytes", "chunk"),
-    "filter": ("threshold", "permutations", "k", "s", "r", "bytes_", "documents"),
+    "filter": ("threshold", "permutations", "k", "s", "r", "bytes_", "documents", "base"),
 }
 """Options that belong to one form only."""
 
@@ -41,6 +41,12 @@ _FORMS = {
 @click.option("-k", type=int, help="Features of a document: describe this filter.")
 @click.option("-s", type=int, help="Min-hashes in a feature.")
 @click.option("-r", type=int, help="Features that a pair must share.")
+@click.option(
+    "--from",
+    "base",
+    metavar="NAME",
+    help="Published recipe whose other settings the written one has.  [default: default]",
+)
 @click.option("--documents", type=float, help="Size of the collection, for collisions.  [default: 200e6]")
 @click.option("--edits", type=int, help="Words that differ: choose lists of words instead of a filter.")
 @click.option("--lists", type=int, help="Lists of words per document.")
@@ -110,16 +116,15 @@ def _form(given: dict[str, Any]) -> str:
 
 def _write_recipe(answer: Answer, path: Path) -> None:
     from neardup.atomic import appearing
-    from neardup.recipe import Recipe
 
-    if answer.recipe is None:
+    made = answer.recipe()
+    if made is None:
         raise UsageError(
             f"{path}: a recipe has a threshold; add --threshold, for example the half point "
             f"{answer.numbers['half_point']:.3f}."
         )
-    made = Recipe.from_toml(answer.recipe)
     with appearing(path) as draft:
-        draft.write_text(answer.recipe)
+        draft.write_text(made.to_toml())
     click.echo(f"{path}: recipe {made.id}", err=True)
 
 

@@ -16,9 +16,9 @@ from neardup.analysis import bloom
 from neardup.analysis.filters import LONGEST, Filter, choose
 from neardup.errors import RecipeError
 from neardup.recipe import Recipe
-from neardup.recipes import load_recipe, published
 from neardup.service.pages.curves import Curve, Mark, small
 from neardup.service.pages.showing import many
+from neardup.tuning import bloom_recipe, filter_recipe
 
 USUAL = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """Resemblances that are told for every filter."""
@@ -84,6 +84,7 @@ def filter_answer(chosen: Filter, threshold: float, base: str, *, logarithmic: b
         )
     recipe = _Wanted(chosen, threshold, base)
     command = f"neardup tune -k {chosen.k} -s {chosen.s} -r {chosen.r} -t {threshold:g}"
+    command += "" if base == "default" else f" --from {base}"
     return _described(recipe, command, logarithmic, {})
 
 
@@ -112,13 +113,7 @@ class _Wanted:
         self.made: Recipe | None = None
         self.refused = ""
         try:
-            given = published(base).recipe
-            made = given.changed(sketch_k=chosen.k, sketch_s=chosen.s, sketch_r=chosen.r)
-            if made.thresholded and (recall is not None or (made, threshold) != (given, given.verify.threshold)):
-                reached = chosen.probability(threshold) if recall is None else recall
-                # a recall lies below 1, and a probability may be 1 to its last digit
-                made = made.changed(verify_threshold=threshold, verify_recall=min(round(reached, 6), 0.999999))
-            self.made = made
+            self.made = filter_recipe(chosen, threshold, recall=recall, base=base)
         except RecipeError as error:
             self.refused = str(error)
 
@@ -192,20 +187,12 @@ def bloom_answer(
         return bloom.matched_ratio(common * size.chunks, size.chunks, size.bits / size.chunks, hashes)
 
     needed = _where(both, similar)
-    recipe, refused = "", ""
+    recipe, refused, command = "", "", ""
     try:
-        recipe = (
-            load_recipe("bloom")
-            .changed(
-                sketch_chunk=chunk,
-                sketch_longest=max(chunk, load_recipe("bloom").to_dict()["sketch"]["longest"]),
-                sketch_bits=size.bits,
-                sketch_per_chunk=per_chunk,
-                sketch_hashes=hashes,
-                sketch_similar=similar,
-            )
-            .to_toml()
-        )
+        made = bloom_recipe(size, chunk=chunk, per_chunk=per_chunk, hashes=hashes, similar=similar)
+        recipe = made.to_toml()
+        if made == bloom_recipe(size, chunk=chunk, per_chunk=per_chunk):  # what the command would choose
+            command = _bloom_command(document, chunk, per_chunk)
     except RecipeError as error:
         refused = str(error)
     best = bloom.whole_hashes(size.bits / size.chunks)
@@ -237,14 +224,14 @@ def bloom_answer(
         costs=[Cost("of filter", size.bits // 8), Cost("of identity: same words, same document", IDENTITY)],
         recipe=recipe,
         no_recipe=refused,
-        command=_bloom_command(document, chunk, per_chunk, hashes),
+        command=command,
     )
 
 
-def _bloom_command(document: int, chunk: int, per_chunk: int, hashes: int) -> str:
-    """The command chooses bits and hashes for an error; none where it would choose others."""
+def _bloom_command(document: int, chunk: int, per_chunk: int) -> str:
+    """Return the command that chooses these bits for an error; none where it would choose others."""
     error = ceil(bloom.false_ratio(per_chunk) * 1e6) / 1e6
-    if not 0 < error < 1 or bloom.bits_per_element_for(error) != (per_chunk, hashes):
+    if not 0 < error < 1 or bloom.bits_per_element_for(error)[0] != per_chunk:
         return ""
     return f"neardup tune --bloom-error {error:g} --document-bytes {document} --chunk {chunk}"
 
