@@ -101,7 +101,7 @@ def read_outcome(out: Path) -> Outcome:
     """Removed ids from removed.parquet, groups from groups.parquet."""
     removed = pq.read_table(out / "removed.parquet", columns=["id"]).column("id").to_pylist()
     groups: dict[object, list[str]] = {}
-    table = pq.read_table(out / "groups.parquet", columns=["id", "group"])
-    for each, group in zip(table.column("id").to_pylist(), table.column("group").to_pylist(), strict=True):
+    table = pq.read_table(out / "groups.parquet", columns=["id", "group_id"])
+    for each, group in zip(table.column("id").to_pylist(), table.column("group_id").to_pylist(), strict=True):
         groups.setdefault(group, []).append(str(each))
     return Outcome([str(each) for each in removed], [group for group in groups.values() if len(group) > 1])

@@ -28,7 +28,7 @@ from neardup.kernels import equal as kernel
 from neardup.model import MEASURED, RELATIONS, REMOVED
 from neardup.recipe import Recipe
 
-KNOWN = REMOVED.insert(0, pa.field("number", pa.int64(), nullable=False))
+KNOWN = pa.schema([pa.field("number", pa.int64(), nullable=False), *(f for f in REMOVED if f.name != "kept_source")])
 """Documents that are similar to one of an index, and are gone before the others are compared: their numbers, ascending,
 and the same of them as of all removed ones. `kept_id` names a document of the index."""
 

@@ -1,4 +1,5 @@
-"""The names that travel between steps, and the Arrow schema of every artefact that people take home.
+"""The names that travel between steps, and the Arrow schema of every artefact that people take home. Ids are text in
+them, and have the inputs' own type where there is one (`with_id_type`).
 
 REMOVED       OUT/removed.parquet: one row per removed document, with the evidence
 PAIRS         what `pairs` writes: one row per similar pair, the earlier document first
@@ -52,8 +53,12 @@ REMOVED = pa.schema(
         pa.field("score", pa.float64(), nullable=False),
         pa.field("url", pa.string()),
         pa.field("kept_url", pa.string()),
+        pa.field("kept_source", pa.string(), nullable=False),
     ]
 )
+
+KEPT_SOURCES = ("input", "index")
+"""Where a kept document is: among the inputs of the run, or in the index that it was given."""
 
 PAIRS = pa.schema(
     [
@@ -73,9 +78,10 @@ PAIRS = pa.schema(
 GROUPS = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),
-        pa.field("group", pa.string(), nullable=False),
+        pa.field("group_id", pa.string(), nullable=False),
         pa.field("size", pa.int64(), nullable=False),
         pa.field("kept", pa.bool_(), nullable=False),
+        pa.field("group", pa.string(), nullable=False),  # the old name of group_id, for one release
     ]
 )
 
@@ -98,6 +104,14 @@ NOTES = pa.schema(
         pa.field("neardup_score", pa.float64()),
     ]
 )
+
+_IDS = ("id", "kept_id", "group_id", "group", "first", "second", "neardup_group", "neardup_kept_id")
+
+
+def with_id_type(schema: pa.Schema, kind: pa.DataType, **others: pa.DataType) -> pa.Schema:
+    """Return one of these schemas for ids of a type; `others` are types of single columns."""
+    types = dict.fromkeys(_IDS, kind) | others
+    return pa.schema([field.with_type(types.get(field.name, field.type)) for field in schema])
 
 
 @dataclass(frozen=True)

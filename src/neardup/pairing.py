@@ -18,7 +18,7 @@ from neardup.evidence import Evidence, Verifier
 from neardup.gather import Gathered, Reading, gather
 from neardup.kernels import equal
 from neardup.kernels import groups as kernel
-from neardup.model import PAIRS
+from neardup.model import PAIRS, with_id_type
 from neardup.recipe import Recipe
 from neardup.recipes import Choose, choose_recipe
 from neardup.sketches.base import Ragged, mixed
@@ -66,7 +66,12 @@ class Pairs:
 
     def table(self) -> pa.Table:
         """All pairs at once."""
-        return pa.Table.from_batches(list(self), schema=PAIRS)
+        return pa.Table.from_batches(list(self), schema=self.layout)
+
+    @property
+    def layout(self) -> pa.Schema:
+        """The columns of a batch; ids have the inputs' type."""
+        return with_id_type(PAIRS, self._gathered.collection.id_type)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         with self._gathered.engine.work.in_use():
@@ -143,7 +148,7 @@ class Pairs:
             collection.any_order("url", first),
             collection.any_order("url", second),
         ]
-        return pa.RecordBatch.from_arrays(columns, schema=PAIRS)
+        return pa.RecordBatch.from_arrays(columns, schema=PAIRS).cast(self.layout)
 
     def _errors(self, evidence: Evidence) -> NDArray[np.float64]:
         """The standard error of estimated resemblances, where the number of samples is fixed."""

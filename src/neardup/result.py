@@ -2,7 +2,7 @@
 
 result.kept            the kept documents, all columns untouched
 result.removed         id, kept_id, relation, resemblance, containment both ways
-result.groups          id, group, size, kept
+result.groups          id, group_id, size, kept
 result.explain(id)     why this one
 result.texts(numbers)  what was compared of documents, read again
 result.write(path)     the folder that the command writes
@@ -34,9 +34,16 @@ from neardup.engines.work import FinishedWork, Work
 from neardup.errors import InputError, UsageError
 from neardup.gather import Gathered
 from neardup.kernels import text as kernel
-from neardup.model import GROUPS, MEASURED, RELATIONS, REMOVED, SKIPPED, Explanation
+from neardup.model import MEASURED, RELATIONS, SKIPPED, Explanation
 from neardup.outputs.corpus import corpus_files, write_split
-from neardup.outputs.evidence import Groups, groups_tables, notes_table, removed_tables
+from neardup.outputs.evidence import (
+    Groups,
+    groups_layout,
+    groups_tables,
+    notes_table,
+    removed_layout,
+    removed_tables,
+)
 from neardup.outputs.folder import OutputFolder
 from neardup.recipe import Recipe
 from neardup.sketches.artefact import hash_ids
@@ -132,12 +139,19 @@ class Result:
     @cached_property
     def removed(self) -> pa.Table:
         """The removed documents, each with the kept one and the measured numbers."""
-        return pa.concat_tables([REMOVED.empty_table(), *removed_tables(self._collection, self.decision)])
+        return pa.concat_tables(
+            [
+                removed_layout(self._collection, self.decision).empty_table(),
+                *removed_tables(self._collection, self.decision),
+            ]
+        )
 
     @cached_property
     def groups(self) -> pa.Table:
         """The documents of groups of two or more."""
-        return pa.concat_tables([GROUPS.empty_table(), *groups_tables(self._collection, self._groups)])
+        return pa.concat_tables(
+            [groups_layout(self._collection).empty_table(), *groups_tables(self._collection, self._groups)]
+        )
 
     @cached_property
     def _groups(self) -> Groups:
@@ -284,8 +298,9 @@ class Result:
         evidence = ("run.json", "removed.parquet", "groups.parquet", *(("skipped.parquet",) if self._problems else ()))
         folder.note([*evidence, *(corpus_files(self._engine.splits) if corpus else ())])
         folder.remove("run.json", "skipped.parquet", "report.html")
-        _write_slices(out / "removed.parquet", REMOVED, removed_tables(self._collection, self.decision))
-        _write_slices(out / "groups.parquet", GROUPS, groups_tables(self._collection, self._groups))
+        removed, groups = removed_layout(self._collection, self.decision), groups_layout(self._collection)
+        _write_slices(out / "removed.parquet", removed, removed_tables(self._collection, self.decision))
+        _write_slices(out / "groups.parquet", groups, groups_tables(self._collection, self._groups))
         if not isinstance(work, FinishedWork):
             write_decision(work.decision, self.decision)
         if self._problems:

@@ -127,7 +127,7 @@ def test_dry_run_and_annotate(tmp_path):
     assert run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", "--annotate", "-q").returncode == 0
     noted = read_jsonl(tmp_path / "out/kept/in.jsonl")
     removed = {r["id"]: r for r in pq.read_table(tmp_path / "out/removed.parquet").to_pylist()}
-    groups = {g["id"]: g["group"] for g in pq.read_table(tmp_path / "out/groups.parquet").to_pylist()}
+    groups = {g["id"]: g["group_id"] for g in pq.read_table(tmp_path / "out/groups.parquet").to_pylist()}
     assert [{k: n[k] for k in rows[0]} for n in noted] == rows
     for n in noted:
         assert n["neardup_kept"] == (n["id"] not in removed)
@@ -269,7 +269,7 @@ def test_the_sample_command(tmp_path):
 
 def test_numbers_survive_as_ids(tmp_path):
     table = pa.table({"id": np.arange(3), "text": ["a b c d e", "A B C D E", "x"]})
-    assert neardup.dedup(table).removed["kept_id"].to_pylist() == ["0"]
+    assert neardup.dedup(table).removed["kept_id"].to_pylist() == [0]
 
 
 def test_ids_are_shown_and_never_obeyed(tmp_path):

@@ -71,7 +71,7 @@ def command(**given: Any) -> None:
             **reading_of(given),
             watcher=talk,
         )
-        with _writer(out) as write:
+        with _writer(out, found.layout) as write:
             for batch in found:
                 write(batch)
     if not given["quiet"]:
@@ -110,10 +110,9 @@ def _tell(found: "Pairs", out: str, most: int) -> None:
 
 
 @contextmanager
-def _writer(out: str) -> Iterator[Callable[["pa.RecordBatch"], None]]:
+def _writer(out: str, layout: "pa.Schema") -> Iterator[Callable[["pa.RecordBatch"], None]]:
     """Writes batches to a file that appears whole or not at all, or to standard output."""
     from neardup.atomic import appearing
-    from neardup.model import PAIRS
 
     if out == "-":
         yield lambda batch: _lines(batch, sys.stdout)
@@ -123,7 +122,7 @@ def _writer(out: str) -> Iterator[Callable[["pa.RecordBatch"], None]]:
         if out.endswith(".parquet"):
             import pyarrow.parquet as pq
 
-            with pq.ParquetWriter(draft, PAIRS, compression="zstd") as parquet:
+            with pq.ParquetWriter(draft, layout, compression="zstd") as parquet:
                 yield parquet.write_batch
         elif out.endswith(".jsonl"):
             with draft.open("w", encoding="utf-8") as file:
@@ -132,7 +131,7 @@ def _writer(out: str) -> Iterator[Callable[["pa.RecordBatch"], None]]:
             import pyarrow.csv
 
             style = pyarrow.csv.WriteOptions(delimiter="\t" if out.endswith(".tsv") else ",")
-            with pyarrow.csv.CSVWriter(str(draft), PAIRS, write_options=style) as csv:
+            with pyarrow.csv.CSVWriter(str(draft), layout, write_options=style) as csv:
                 yield csv.write_batch
 
 

@@ -34,7 +34,7 @@ from neardup.recipe import Recipe
 from neardup.sources.base import Fields, InputFile, Problems, Split
 from neardup.text.extract import extractor
 
-_SKETCHES = 2
+_SKETCHES = 3
 """Another number whenever files of sketches have other columns: work of another one is refused."""
 
 _OPTIONS = {

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.decide import Decision
-from neardup.model import GROUPS, MEASURED, NOTES, RELATIONS, REMOVED
+from neardup.model import GROUPS, KEPT_SOURCES, MEASURED, NOTES, RELATIONS, REMOVED, with_id_type
 from neardup.sketches.artefact import Collection
 
 _ROWS_AT_ONCE = 1 << 18
@@ -44,8 +44,34 @@ def _known(values: NDArray[np.float64]) -> pa.Array:
     return pa.array(values, mask=np.isnan(values))
 
 
+def removed_layout(collection: Collection, decision: Decision) -> pa.Schema:
+    """Return the schema of removed documents; ids have the inputs' type, those of an index where it can hold them."""
+    return with_id_type(REMOVED, collection.id_type, kept_id=_kept_type(collection, decision))
+
+
+def _kept_type(collection: Collection, decision: Decision) -> pa.DataType:
+    """The type of the ids of kept documents: an index has ids as text, which may be that of numbers."""
+    stored = decision.known.column("kept_id")
+    try:
+        same = stored.cast(collection.id_type).cast(pa.string()).equals(stored)
+    except pa.ArrowInvalid:
+        same = False
+    return collection.id_type if same else pa.string()
+
+
+def groups_layout(collection: Collection) -> pa.Schema:
+    """Return the schema of groups; ids have the inputs' type."""
+    return with_id_type(GROUPS, collection.id_type)
+
+
 def removed_tables(collection: Collection, decision: Decision) -> Iterator[pa.Table]:
     """One row per removed document, in the order of the input; in slices, so that memory is bounded."""
+    layout = removed_layout(collection, decision)
+    for table in _removed(collection, decision):
+        yield table.cast(layout)
+
+
+def _removed(collection: Collection, decision: Decision) -> Iterator[pa.Table]:
     known, at = decision.known_numbers, 0
     for rows in _slices(len(decision.removed)):
         removed, kept = decision.removed[rows], decision.kept_for[rows]
@@ -60,30 +86,34 @@ def removed_tables(collection: Collection, decision: Decision) -> Iterator[pa.Ta
             decision.score[rows],
             collection.any_order("url", removed),
             collection.any_order("url", kept),
+            pa.array([KEPT_SOURCES[0]] * len(removed), pa.string()),
         ]
         table = pa.table(dict(zip(REMOVED.names, columns, strict=True)), schema=REMOVED)
         until = int(np.searchsorted(known, removed[-1]))
         if until > at:
             here = decision.known.slice(at, until - at)
             numbers = pa.chunked_array([*here.column("number").chunks, pa.array(removed)])
-            both = pa.concat_tables([here.drop_columns("number"), table])
+            both = pa.concat_tables([_of_index(here), table])
             table, at = both.take(pc.sort_indices(numbers)), until
         yield table
     if at < len(known):
-        yield decision.known.slice(at).drop_columns("number")
+        yield _of_index(decision.known.slice(at))
+
+
+def _of_index(known: pa.Table) -> pa.Table:
+    """Documents that an index knows, in the columns of REMOVED."""
+    source = pa.array([KEPT_SOURCES[1]] * known.num_rows, pa.string())
+    return known.drop_columns("number").append_column(REMOVED.field("kept_source"), source)
 
 
 def groups_tables(collection: Collection, groups: Groups) -> Iterator[pa.Table]:
     """One row per document of a group of two or more; a group is named by the id of its kept document."""
     for rows in _slices(len(groups.documents)):
         documents, centres = groups.documents[rows], groups.centres[rows]
-        columns = [
-            collection.any_order("id", documents),
-            collection.any_order("id", centres),
-            groups.sizes[rows],
-            documents == centres,
-        ]
-        yield pa.table(dict(zip(GROUPS.names, columns, strict=True)), schema=GROUPS)
+        named = collection.any_order("id", centres)
+        columns = [collection.any_order("id", documents), named, groups.sizes[rows], documents == centres, named]
+        table = pa.table(dict(zip(GROUPS.names, columns, strict=True)), schema=GROUPS)
+        yield table.cast(groups_layout(collection))
 
 
 def _slices(n: int) -> Iterator[slice]:
@@ -119,4 +149,5 @@ def notes_table(collection: Collection, decision: Decision, groups: Groups, star
         spread(removed, also(_known(decision.resemblance[low:high]), "resemblance")),
         spread(removed, also(pa.array(decision.score[low:high]), "score")),
     ]
-    return pa.table(dict(zip(NOTES.names, columns, strict=True)), schema=NOTES)
+    layout = with_id_type(NOTES, collection.id_type, neardup_kept_id=_kept_type(collection, decision))
+    return pa.table(dict(zip(NOTES.names, columns, strict=True)), schema=NOTES).cast(layout)

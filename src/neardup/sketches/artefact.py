@@ -2,6 +2,7 @@
 
     id, url                      strings; url is null where there is none
     id_hash                      64 bits of the id, to notice one that occurs twice
+    id_type                      the type that the id has in the input, as `sources.ids` counts them
     position                     line or row in its file
     status, tokens, bytes        what became of the document, its length in tokens and bytes of text
     identity_a, identity_b       128 bits that name its token sequence
@@ -15,6 +16,7 @@ The schema's metadata names the recipe; a file of another recipe is refused.
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -29,6 +31,7 @@ from neardup.kernels import equal as kernel
 from neardup.sketches.base import Ragged, Sketcher, Sketches, nothing
 from neardup.sketches.sortable import SORTABLE, are_numbers, settled, sortable
 from neardup.sources.base import Documents
+from neardup.sources.ids import common_id_type
 
 _ROWS_TOGETHER = 16384
 
@@ -40,6 +43,7 @@ def schema(recipe_id: str, sketcher: Sketcher, columns: tuple[str, ...]) -> pa.S
             ("id", pa.string()),
             ("url", pa.string()),
             ("id_hash", pa.uint64()),
+            ("id_type", pa.uint8()),
             ("position", pa.int64()),
             ("status", pa.uint8()),
             ("tokens", pa.int64()),
@@ -68,6 +72,7 @@ def batch(
         "id": ids,
         "url": urls,
         "id_hash": pa.array(hash_ids(ids)),
+        "id_type": id_types_of(documents),
         "position": pa.array(documents.positions),
         "status": pa.array(made.status),
         "tokens": pa.array(made.tokens),
@@ -88,6 +93,12 @@ def _matrix(rows: NDArray[Any]) -> pa.Array:
     return pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(width), len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows))]
     )
+
+
+def id_types_of(documents: Documents) -> pa.Array:
+    """Return the types of the ids of a batch."""
+    types = documents.id_types
+    return pa.array(types if types is not None else np.zeros(len(documents), np.uint8))
 
 
 def keep_fields(columns: tuple[str, ...]) -> list[tuple[str, pa.DataType]]:
@@ -264,6 +275,11 @@ class Collection:
         if isinstance(values, pa.ChunkedArray):
             values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
         return values.take(pa.array(place.reshape(-1)))
+
+    @cached_property
+    def id_type(self) -> pa.DataType:
+        """The type that all ids have in the inputs; text where they differ."""
+        return common_id_type(np.unique(self.numbers("id_type")).tolist())
 
     def keep_values(self, column: str, chosen: NDArray[np.int64]) -> KeepColumn:
         """A column of the keep policy: what documents, given by ascending numbers, are compared by."""

@@ -92,6 +92,8 @@ class Documents:
     """Line or row in the file, from 1: for messages and for ids where there is no id column."""
     id: pa.Array | None = None
     """string, without nulls; None: the id is name:position, which is also what a row whose id is null gets."""
+    id_types: NDArray[np.uint8] | None = None
+    """The type that each id has in the input, as `ids` counts them; None: all are text."""
     columns: dict[str, pa.Array] = field(default_factory=dict)
     """The columns named in `Fields.columns` and `Fields.url`."""
     html: NDArray[np.bool_] | None = None

@@ -14,6 +14,7 @@ from neardup.sources.ahead import ahead
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
 from neardup.sources.compression import create
 from neardup.sources.files import is_remote, open_binary
+from neardup.sources.ids import id_types
 from neardup.sources.tabular import column_kind, id_column, refuse_clash, text_column
 
 _ROWS_AT_ONCE = 65536
@@ -91,6 +92,7 @@ class Parquet(Format):
                 decoded=column_kind(batch.column(fields.text).type) == "text",
                 positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
                 id=id_column(batch.column(fields.id), split.file, row, problems) if fields.id else None,
+                id_types=id_types(batch.column(fields.id)) if fields.id else None,
                 columns={c: batch.column(c) for c in extra},
             )
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from neardup.errors import InputError, UsageError
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
 from neardup.sources.compression import create
+from neardup.sources.ids import id_types
 from neardup.sources.tabular import column_kind, id_column, refuse_clash, text_column
 
 _ROWS_AT_ONCE = 65536
@@ -67,6 +68,7 @@ class InMemory(Format):
                 decoded=column_kind(batch.column(fields.text).type) == "text",
                 positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
                 id=id_column(batch.column(fields.id), split.file, row, problems) if fields.id is not None else None,
+                id_types=id_types(batch.column(fields.id)) if fields.id is not None else None,
                 columns={name: batch.column(name) for name in extra},
             )
 

@@ -24,6 +24,7 @@ from neardup.sketches.artefact import keep_fields, keep_values
 from neardup.sources.base import BATCH_BYTES, Documents, Fields, InputFile, Problem, Problems
 from neardup.sources.compression import compression_of, unpacked
 from neardup.sources.folder import without_mark
+from neardup.sources.ids import id_types
 from neardup.sources.jsonl import SAMPLE_BYTES, SAMPLE_LINES, documents_of, kinds_of
 from neardup.sources.linewise import without_bom
 from neardup.sources.tabular import column_kind, ids_at, text_column
@@ -112,6 +113,7 @@ def _from_table(rows: pa.RecordBatch, file: InputFile, problems: Problems) -> Do
         text=text_column(rows.column("text"), file),
         positions=positions,
         id=ids_at(rows.column("id"), file, positions, problems) if fields.id is not None else None,
+        id_types=id_types(rows.column("id")) if fields.id is not None else None,
         columns=columns,
         decoded=column_kind(rows.column("text").type) == "text",
     )

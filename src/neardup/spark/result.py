@@ -2,7 +2,7 @@
 
 result.kept            the kept documents, all columns untouched
 result.removed         id, kept_id, relation, resemblance, containment both ways
-result.groups          id, group, size, kept
+result.groups          id, group_id, size, kept
 result.counts          counts of everything
 result.write(path)     the folder that the command writes, wherever Spark reaches
 """
@@ -28,7 +28,7 @@ from neardup.result import filter_of
 from neardup.sources.files import printable
 from neardup.spark.corpus import annotated_rows, check_annotated, kept_rows, write
 from neardup.spark.inputs import Collected
-from neardup.spark.outcome import groups_table, notes_table, removed_table
+from neardup.spark.outcome import groups_table, id_type, notes_table, removed_table
 from neardup.spark.reading import PROBLEMS
 from neardup.spark.stars import Formed
 from neardup.spark.storage import delete, exists, refuse_foreign, write_text
@@ -68,6 +68,12 @@ class SparkResult:
             raise UsageError(f"the inputs are of several formats ({formats}), which make no one frame; use write().")
         return kept_rows(wholes[0], self._sketches.select("number"), self._gone)
 
+    @cached_property
+    def _ids(self) -> str:
+        """The type of ids."""
+        with unwrapping():
+            return id_type(self._sketches)
+
     @property
     def _gone(self) -> DataFrame:
         return self._decisions.select("number")
@@ -75,12 +81,12 @@ class SparkResult:
     @property
     def removed(self) -> DataFrame:
         """The removed documents, each with the kept one and the measured numbers."""
-        return removed_table(self._decisions, self._sketches)
+        return removed_table(self._decisions, self._sketches, self._ids)
 
     @property
     def groups(self) -> DataFrame:
         """The documents of groups of two or more."""
-        return groups_table(self._decisions, self._sketches)
+        return groups_table(self._decisions, self._sketches, self._ids)
 
     @property
     def skipped(self) -> DataFrame:
@@ -199,7 +205,7 @@ class SparkResult:
         for whole in wholes:
             place = f"{out}/kept" if len(wholes) == 1 else f"{out}/kept/{whole.format}"
             if annotate:
-                rows = annotated_rows(whole, numbers, notes_table(self._decisions, self._sketches))
+                rows = annotated_rows(whole, numbers, notes_table(self._decisions, self._sketches, self._ids))
             else:
                 rows = kept_rows(whole, numbers, self._gone)
             written += write(rows, whole, place)

@@ -33,7 +33,7 @@ from neardup.spark.tasks import unwrapping
 from neardup.spark.weighing import Scale
 from neardup.text.extract import extractor, require_extractor
 
-_STAGES = 4
+_STAGES = 5
 """Another number whenever a stage has other columns or a round guesses otherwise: work of another one is refused."""
 
 _FIT: WeakSet[SparkSession] = WeakSet()

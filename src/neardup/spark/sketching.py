@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from neardup.engines.sketching import sketched
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
-from neardup.sketches.artefact import hash_ids, keep_fields, keep_values
+from neardup.sketches.artefact import hash_ids, id_types_of, keep_fields, keep_values
 from neardup.sketches.base import Sketches
 from neardup.sources.base import Problem, Problems
 from neardup.spark.columns import binaries, matrix, pieces, ragged, signed
@@ -70,6 +70,7 @@ def layout(columns: tuple[str, ...]) -> pa.Schema:
             ("detail", pa.string()),
             ("id", pa.string()),
             ("id_hash", pa.int64()),
+            ("id_type", pa.int32()),
             ("url", pa.string()),
             ("address", pa.string()),
             ("status", pa.int32()),
@@ -141,6 +142,7 @@ class Sketching:
             "detail": nothing,
             "id": ids.cast(pa.string()),
             "id_hash": signed(hash_ids(ids)),
+            "id_type": id_types_of(documents).cast(pa.int32()),
             "url": urls,
             "address": urls if folder is None else addresses_in(folder, ids),
             "status": pa.array(made.status.astype(np.int32)),
