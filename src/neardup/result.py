@@ -49,6 +49,7 @@ from neardup.recipe import Recipe
 from neardup.sketches.artefact import hash_ids
 from neardup.sources import format_of
 from neardup.sources.base import Problem, Problems
+from neardup.sources.columns import filtered, unified
 from neardup.sources.files import printable
 from neardup.sources.stored import store, stored_splits
 from neardup.text.settings import TextSettings
@@ -122,19 +123,28 @@ class Result:
         return self._engine.texts(wanted, self._collection.starts, self._rules, extract=extract)
 
     def kept_batches(self) -> Iterator[pa.RecordBatch]:
-        """The kept documents, without holding all of them in memory."""
+        """The kept documents, without holding all of them in memory. Types of columns may differ between batches."""
+        for _, batch in self._kept_parts():
+            yield batch
+
+    def _kept_parts(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The kept documents, each batch with the name of its input."""
         for number, split in enumerate(self._engine.splits):
             at = int(self._collection.starts[number])
             problems = Problems("skip", self._rules.max_document_bytes)
             for batch in format_of(split.file).table(split, problems):
-                yield batch.filter(pa.array(self.keep[at : at + batch.num_rows]))
+                yield split.file.name, filtered(batch, self.keep[at : at + batch.num_rows])
                 at += batch.num_rows
 
     @cached_property
     def kept(self) -> pa.Table:
-        """The kept documents with all their columns."""
-        tables = [pa.Table.from_batches([b]) for b in self.kept_batches()]
-        return pa.concat_tables(tables, promote_options="permissive").combine_chunks() if tables else pa.table({})
+        """The kept documents with all their columns.
+
+        Raises:
+            InputError: a column has types in two inputs, or in two parts of one, that no one type holds.
+        """
+        parts = list(self._kept_parts())
+        return unified(parts) if parts else pa.table({})
 
     @cached_property
     def removed(self) -> pa.Table:
@@ -287,8 +297,8 @@ class Result:
             WorkError: OUT holds another run.
         """
         out = local_place(path)
-        if corpus and annotate:
-            self._check_annotated()
+        if corpus:
+            self._check_corpus(annotate)
         OutputFolder(out).refuse_foreign()
         with self._engine.work.in_use(), self._work_in(out) as work:
             self._write(OutputFolder(out), work, annotate, corpus)
@@ -310,14 +320,15 @@ class Result:
         with appearing(out / "run.json") as draft:
             draft.write_text(json.dumps(self.run(), indent=1, ensure_ascii=False) + "\n")
 
-    def _check_annotated(self) -> None:
-        """Refuse what cannot be annotated before anything is written."""
+    def _check_corpus(self, annotate: bool) -> None:
+        """Refuse what cannot be written or annotated before anything is written."""
         for file in dict.fromkeys(s.file for s in self._engine.splits):
-            if not format_of(file).tabular:
+            if annotate and not format_of(file).tabular:
                 raise UsageError(
                     f"{file.name}: --annotate adds columns, and the format {file.format!r} has none. "
                     "Leave it away: groups.parquet has the same facts by id."
                 )
+            format_of(file).refuse_unwritable(file)
 
     @contextmanager
     def _work_in(self, out: Path) -> Iterator[Work]:
@@ -345,7 +356,7 @@ class Result:
         work.copy_sketches(self._engine.work)
         try:
             store(Path(stored[0].file.path), splits)
-        except pa.ArrowException as error:
+        except InputError as error:
             (work.folder / "inputs.json").unlink()
             self.gathered.remark(
                 f"The table cannot be stored as Parquet ({error}), so that `neardup report`, `neardup audit` and "

@@ -171,6 +171,10 @@ class Format(ABC):
     def table(self, split: Split, problems: Problems) -> Iterator[pa.RecordBatch]:
         """The documents of a split with all their columns, untouched, in the same order as `read`."""
 
+    def refuse_unwritable(self, file: InputFile) -> None:
+        """Raise InputError where `write` could not write what the file holds; before anything is written."""
+        return
+
     @abstractmethod
     def write(
         self, split: Split, keep: NDArray[np.bool_], target: Path, notes: pa.Table | None, problems: Problems

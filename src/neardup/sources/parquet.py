@@ -1,8 +1,11 @@
-"""Parquet: a split is a run of row groups; what is kept is written with the file's own schema and compression."""
+"""Parquet: a split is a run of row groups; what is kept is written with the types and compression of the input."""
 
 import os
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +15,15 @@ from numpy.typing import NDArray
 from neardup.errors import InputError
 from neardup.sources.ahead import ahead
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.columns import ROWS_AT_ONCE, decoded, grouped, int96_parts, leaves_of, to_interval, with_leaves
 from neardup.sources.compression import create
 from neardup.sources.files import is_remote, open_binary
 from neardup.sources.ids import id_types
-from neardup.sources.tabular import column_kind, id_column, refuse_clash, text_column
+from neardup.sources.layout import Layout, layout_of
+from neardup.sources.tabular import column_kind, id_column, place, refuse_clash, text_column
 
-_ROWS_AT_ONCE = 65536
-_GROUP_BYTES = 32 << 20  # what is compressed while the next one is decoded
+_INT96, _INTERVAL = "INT96", "INTERVAL"
+_NEAR_DAYS, _FAR_DAYS = 106_750, 106_750_000  # from 1970 on, in nanoseconds and in microseconds of 64 bits
 _BUFFER = 1 << 20  # without it Arrow holds a row group's whole column chunk in memory
 
 
@@ -29,24 +34,14 @@ class Parquet(Format):
     suffixes = (".parquet", ".pq", ".parq")
     tabular = True
 
-    def _open(self, file: InputFile) -> pq.ParquetFile:
-        try:
-            # The name in bytes: Arrow takes strings for UTF-8, which names need not be.
-            source = open_binary(file.path) if is_remote(file.path) else pa.OSFile(os.fsencode(file.path))
-            return pq.ParquetFile(source, memory_map=False, buffer_size=_BUFFER, pre_buffer=False)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"{file.name}: this is not a whole Parquet file ({error}). Was it cut short on its way here?"
-            ) from error
-
     def columns(self, file: InputFile) -> dict[str, str]:
         """From the file's schema."""
-        with self._open(file) as parquet:
+        with _open(file) as parquet:
             return {f.name: column_kind(f.type) for f in parquet.schema_arrow}
 
     def splits(self, file: InputFile, size: int = SPLIT_BYTES) -> list[Split]:
         """Neighbouring row groups up to `size` compressed bytes."""
-        with self._open(file) as parquet:
+        with _open(file) as parquet:
             metadata = parquet.metadata
             sizes = [
                 sum(metadata.row_group(g).column(c).total_compressed_size for c in range(metadata.num_columns))
@@ -63,14 +58,14 @@ class Parquet(Format):
             cuts.append((start, len(sizes), running))
         return [Split(file, a, b, n, part, len(cuts)) for part, (a, b, n) in enumerate(cuts)]
 
-    def _batches(self, split: Split, columns: list[str] | None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _batches(self, split: Split, columns: list[str] | None, **options: Any) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Record batches of a split with the row number, from 1, of their first row in the file."""
-        with self._open(split.file) as parquet:
+        with _open(split.file, **options) as parquet:
             row = 1 + sum(parquet.metadata.row_group(g).num_rows for g in range(split.start))
             groups = range(split.start, split.stop)
             rows = sum(parquet.metadata.row_group(g).num_rows for g in groups)
             bytes_ = sum(parquet.metadata.row_group(g).total_byte_size for g in groups)
-            at_once = max(1, min(_ROWS_AT_ONCE, BATCH_BYTES * rows // max(1, bytes_)))
+            at_once = max(1, min(ROWS_AT_ONCE, BATCH_BYTES * rows // max(1, bytes_)))
             try:
                 for batch in parquet.iter_batches(at_once, row_groups=list(groups), columns=columns, use_threads=False):
                     yield row, batch
@@ -86,72 +81,144 @@ class Parquet(Format):
         assert fields.text is not None
         extra = [c for c in (*fields.columns, fields.url) if c is not None]
         wanted = list(dict.fromkeys([fields.text, *([fields.id] if fields.id else []), *extra]))
-        for row, batch in self._batches(split, wanted):
+        options = _timestamps(split.file, wanted) if _INT96 in _kinds(split.file) else {}
+        for row, batch in self._batches(split, wanted, **options):
             yield Documents(
                 text=text_column(batch.column(fields.text), split.file),
                 decoded=column_kind(batch.column(fields.text).type) == "text",
                 positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
                 id=id_column(batch.column(fields.id), split.file, row, problems) if fields.id else None,
                 id_types=id_types(batch.column(fields.id)) if fields.id else None,
-                columns={c: batch.column(c) for c in extra},
+                columns={c: decoded(batch.column(c)) for c in extra},
             )
 
     def table(self, split: Split, problems: Problems) -> Iterator[pa.RecordBatch]:
-        """All columns, as stored."""
-        for _, batch in self._batches(split, None):
-            yield batch
+        """All columns, as pyarrow reads them, but INT96 in a unit that holds all of them, and INTERVAL as intervals."""
+        kinds = _kinds(split.file)
+        options = _timestamps(split.file, None) if _INT96 in kinds else {}
+        intervals = _layout(split.file).intervals if _INTERVAL in kinds else []
+        for _, batch in self._batches(split, None, **options):
+            yield _with_intervals(batch, intervals, split.file) if intervals else batch
 
     def write(
         self, split: Split, keep: NDArray[np.bool_], target: Path, notes: pa.Table | None, problems: Problems
     ) -> None:
-        """Same schema, same compression; columns are dictionary-encoded where they were."""
-        with self._open(split.file) as parquet:
-            schema = parquet.schema_arrow
-            codecs, dictionaries = _encodings(parquet.metadata)
-        if notes is not None:
-            refuse_clash(split.file, schema.names, notes.column_names)
-            schema = pa.schema([*schema, *notes.schema], metadata=schema.metadata)
+        """Same types and values, same metadata, same compression; columns are dictionary-encoded where they were."""
+        layout = _layout(split.file)
+        added = notes.schema if notes is not None else pa.schema([])
+        refuse_clash(split.file, layout.names, added.names)
+        with _open(split.file, metadata=layout.bare) as parquet:
+            schema = pa.schema([*parquet.schema_arrow, *added])
+        codecs, dictionaries = _encodings(layout)
+        statistics = [leaf.path for leaf in layout.leaves if leaf.ordered] + added.names
         with (
             create(target, None) as out,
-            pq.ParquetWriter(out, schema, compression=codecs or "snappy", use_dictionary=dictionaries) as writer,
+            pq.ParquetWriter(
+                out,
+                schema,
+                compression=codecs or "snappy",
+                use_dictionary=dictionaries,
+                write_statistics=statistics,
+                store_schema=False,
+            ) as writer,
         ):
-            for rows in ahead(self._kept(split, keep, notes, schema), depth=1):
+            for rows in ahead(grouped(self._kept(split, keep, notes, schema, layout), schema), depth=1):
                 writer.write_table(rows)
+        layout.restore(target, added)
 
     def _kept(
-        self, split: Split, keep: NDArray[np.bool_], notes: pa.Table | None, schema: pa.Schema
-    ) -> Iterator[pa.Table]:
-        """The rows to keep, as much at once as a row group should hold."""
-        at = size = count = 0
-        waiting: list[pa.RecordBatch] = []
-        for _, batch in self._batches(split, None):
+        self, split: Split, keep: NDArray[np.bool_], notes: pa.Table | None, schema: pa.Schema, layout: Layout
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows to keep, as they are stored."""
+        at = 0
+        for _, batch in self._batches(split, None, metadata=layout.bare):
             rows = slice(at, at + batch.num_rows)
             at = rows.stop
             if notes is not None:
                 added = notes.slice(rows.start, batch.num_rows).combine_chunks().to_batches()
                 batch = pa.RecordBatch.from_arrays([*batch.columns, *added[0].columns], schema=schema)
-            waiting.append(batch.filter(pa.array(keep[rows])))
-            size += waiting[-1].nbytes
-            count += waiting[-1].num_rows
-            if count >= _ROWS_AT_ONCE or size >= _GROUP_BYTES:
-                yield pa.Table.from_batches(waiting, schema)
-                waiting, size, count = [], 0, 0
-        if waiting:
-            yield pa.Table.from_batches(waiting, schema)
+            yield batch.filter(pa.array(keep[rows]))
 
 
-def _encodings(metadata: pq.FileMetaData) -> tuple[dict[str, str], list[str]]:
+def _open(file: InputFile, **options: Any) -> pq.ParquetFile:
+    try:
+        # The name in bytes: Arrow takes strings for UTF-8, which names need not be.
+        source = open_binary(file.path) if is_remote(file.path) else pa.OSFile(os.fsencode(file.path))
+        return pq.ParquetFile(source, memory_map=False, buffer_size=_BUFFER, pre_buffer=False, **options)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            f"{file.name}: this is not a whole Parquet file ({error}). Was it cut short on its way here?"
+        ) from error
+
+
+def _layout(file: InputFile) -> Layout:
+    try:
+        with open_binary(file.path) as stored:
+            return layout_of(stored)
+    except (ValueError, pa.ArrowException) as error:
+        raise InputError(f"{place(file)}: its footer cannot be read ({error}).") from error
+
+
+def _kinds(file: InputFile) -> set[str]:
+    """Tell which types are in a file that pyarrow reads as something else."""
+    with _open(file) as parquet:
+        columns = [parquet.schema.column(c) for c in range(len(parquet.schema))]
+    return {column.physical_type for column in columns} | {column.converted_type for column in columns}
+
+
+def _timestamps(file: InputFile, columns: list[str] | None) -> dict[str, str]:
+    """Tell pyarrow how to read INT96. In nanoseconds, as it does by itself, the year 9999 becomes 1816."""
+    found = sorted({leaf.name for leaf in _layout(file).int96 if columns is None or leaf.name in columns})
+    unit = _int96_unit(file) if found else "ns"
+    if unit is None:
+        raise InputError(
+            f"{place(file)}: some INT96 timestamps are beyond the years 1678 to 2261, others finer than a microsecond "
+            f"({', '.join(found)}), and no timestamp of Arrow holds both. Files are written with them as they are "
+            "(write); to read them in Python, round them first."
+        )
+    return {"coerce_int96_timestamp_unit": unit}
+
+
+@lru_cache(maxsize=64)
+def _int96_unit(file: InputFile) -> str | None:
+    """Return the unit that holds all INT96 timestamps of a file: nanoseconds, else microseconds, else none.
+
+    INT96 is a day and the nanoseconds in it, more than an integer of 64 bits holds: only the values tell what fits.
+    """
+    layout = _layout(file)
+    near = whole = True
+    with _open(file, metadata=layout.bare) as parquet:
+        for batch in parquet.iter_batches(columns=[leaf.bare_path for leaf in layout.int96], use_threads=False):
+            for values in chain.from_iterable(map(leaves_of, batch.columns)):
+                days, nanoseconds = int96_parts(values)
+                near &= bool((np.abs(days) <= _NEAR_DAYS).all())
+                whole &= bool((np.abs(days) <= _FAR_DAYS).all() and not (nanoseconds % 1000).any())
+    return "ns" if near else "us" if whole else None
+
+
+def _with_intervals(batch: pa.RecordBatch, intervals: list[bool], file: InputFile) -> pa.RecordBatch:
+    """Make intervals of twelve bytes where the file says that they are."""
+    which = iter(intervals)
+    try:
+        columns = [with_leaves(c, lambda leaf: to_interval(leaf) if next(which) else leaf) for c in batch.columns]
+    except ValueError as error:
+        raise InputError(f"{place(file)}: there is {error}. It is written as it is (write).") from error
+    fields = [field.with_type(column.type) for field, column in zip(batch.schema, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, metadata=batch.schema.metadata))
+
+
+def _encodings(layout: Layout) -> tuple[dict[str, str], list[str]]:
     """Per column: the compression, and which columns were dictionary-encoded throughout their first row group."""
     codecs: dict[str, str] = {}
     dictionaries: list[str] = []
-    if metadata.num_row_groups:
-        group = metadata.row_group(0)
-        for c in range(metadata.num_columns):
+    if layout.bare.num_row_groups:
+        group = layout.bare.row_group(0)
+        for c, leaf in enumerate(layout.leaves):
             column = group.column(c)
             codec = column.compression.lower()
-            codecs[column.path_in_schema] = "none" if codec == "uncompressed" else codec
+            codecs[leaf.path] = "none" if codec == "uncompressed" else codec
             if column.has_dictionary_page and _pays(column):
-                dictionaries.append(column.path_in_schema)
+                dictionaries.append(leaf.path)
     return codecs, dictionaries
 
 

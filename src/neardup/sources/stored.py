@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from neardup.atomic import appearing
 from neardup.sources.base import InputFile, Split
@@ -57,24 +56,24 @@ def stored_splits(folder: Path, splits: Sequence[Split]) -> list[Split]:
 
 
 def store(target: Path, splits: Sequence[Split]) -> None:
-    """Write a table in memory to a Parquet file; raise what Arrow raises where Parquet has no place for a type."""
+    """Write a table in memory to a Parquet file; a column that Parquet cannot hold raises InputError."""
     if target.exists():
         return
-    with appearing(target) as draft, pq.ParquetWriter(draft, _table(splits).schema, compression="zstd") as writer:
-        for split in splits:
-            rows = split.stop - split.start
-            writer.write_table(_table(splits).slice(split.start, rows), row_group_size=rows)
+    source = _source(splits)
+    source.refuse_unwritable(splits[0].file)
+    with appearing(target) as draft:
+        source.store(splits, draft)
 
 
-def _table(splits: Sequence[Split]) -> pa.Table:
+def _source(splits: Sequence[Split]) -> InMemory:
     source = format_of(splits[0].file)
     assert isinstance(source, InMemory)
-    return source.data
+    return source
 
 
 def _digest(splits: Sequence[Split]) -> str:
     digest = _Digest()
-    table = _table(splits)
+    table = _source(splits).data
     with pa.PythonFile(digest, "w") as sink, pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return digest.sha256.hexdigest()[:16]

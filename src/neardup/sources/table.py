@@ -6,8 +6,9 @@ Whatever speaks Arrow's C stream is taken without a copy. What is kept is writte
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,11 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputError, UsageError
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.columns import ROWS_AT_ONCE, decoded, filtered, grouped, is_interval, leaves_of, storable
 from neardup.sources.compression import create
 from neardup.sources.ids import id_types
+from neardup.sources.layout import mark_intervals
 from neardup.sources.tabular import column_kind, id_column, refuse_clash, text_column
-
-_ROWS_AT_ONCE = 65536
-_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
 class InMemory(Format):
@@ -51,7 +51,7 @@ class InMemory(Format):
 
     def _batches(self, split: Split) -> Iterator[tuple[int, pa.RecordBatch]]:
         rows = split.stop - split.start
-        at_once = max(1, min(_ROWS_AT_ONCE, BATCH_BYTES * rows // max(1, split.size)))
+        at_once = max(1, min(ROWS_AT_ONCE, BATCH_BYTES * rows // max(1, split.size)))
         row = split.start
         for batch in self.data.slice(split.start, rows).to_batches(max_chunksize=at_once):
             yield row + 1, batch
@@ -69,7 +69,7 @@ class InMemory(Format):
                 positions=np.arange(row, row + batch.num_rows, dtype=np.int64),
                 id=id_column(batch.column(fields.id), split.file, row, problems) if fields.id is not None else None,
                 id_types=id_types(batch.column(fields.id)) if fields.id is not None else None,
-                columns={name: batch.column(name) for name in extra},
+                columns={name: decoded(batch.column(name)) for name in extra},
             )
 
     def table(self, split: Split, problems: Problems) -> Iterator[pa.RecordBatch]:
@@ -80,14 +80,66 @@ class InMemory(Format):
     def write(
         self, split: Split, keep: NDArray[np.bool_], target: Path, notes: pa.Table | None, problems: Problems
     ) -> None:
-        """Parquet, with the table's own schema."""
-        part = self.data.slice(split.start, split.stop - split.start)
-        if notes is not None:
-            refuse_clash(split.file, part.column_names, notes.column_names)
-            for note in notes.schema:
-                part = part.append_column(note, notes.column(note.name))
-        with create(target, None) as out:
-            pq.write_table(part.filter(pa.array(keep)), out, compression="zstd")
+        """Parquet, with the table's own schema as far as Parquet has such types."""
+        added = notes.schema if notes is not None else pa.schema([])
+        refuse_clash(split.file, self.data.column_names, added.names)
+        self.refuse_unwritable(split.file)
+        schema = pa.schema([*self._stored, *added], metadata=self._stored.metadata)
+        with create(target, None) as out, pq.ParquetWriter(out, schema, compression="zstd") as writer:
+            for rows in grouped(self._kept(split, keep, notes, schema), schema):
+                writer.write_table(rows)
+        if any(self._intervals):
+            mark_intervals(target, self._intervals)
+
+    def store(self, splits: Sequence[Split], target: Path) -> None:
+        """Write all rows to one Parquet file, of which every split is a row group."""
+        with pq.ParquetWriter(target, self._stored, compression="zstd") as writer:
+            for split in splits:
+                everything = np.ones(split.stop - split.start, bool)
+                batches = self._kept(split, everything, None, self._stored)
+                rows = pa.Table.from_batches(batches, self._stored)
+                writer.write_table(rows, row_group_size=len(everything))
+        if any(self._intervals):
+            mark_intervals(target, self._intervals)
+
+    def _kept(
+        self, split: Split, keep: NDArray[np.bool_], notes: pa.Table | None, schema: pa.Schema
+    ) -> Iterator[pa.RecordBatch]:
+        at = 0
+        for _, batch in self._batches(split):
+            mask = keep[at : at + batch.num_rows]
+            columns = [storable(column) for column in filtered(batch, mask).columns]
+            if notes is not None:
+                added = notes.slice(at, batch.num_rows).filter(pa.array(mask)).combine_chunks()
+                columns += [column.combine_chunks() for column in added.columns]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            at += batch.num_rows
+
+    @cached_property
+    def _stored(self) -> pa.Schema:
+        """What is written to Parquet."""
+        stored = [field.with_type(storable(pa.nulls(0, field.type)).type) for field in self.data.schema]
+        return pa.schema(stored, metadata=self.data.schema.metadata)
+
+    @cached_property
+    def _intervals(self) -> list[bool]:
+        """For every column of the file that is written, those in nested ones counted, whether it holds intervals."""
+        leaves = chain.from_iterable(leaves_of(pa.nulls(0, field.type)) for field in self.data.schema)
+        return [is_interval(leaf.type) for leaf in leaves]
+
+    def refuse_unwritable(self, file: InputFile) -> None:
+        """Refuse columns that Parquet cannot hold as they are."""
+        for column, stored in zip(self.data.schema, self._stored, strict=True):
+            try:
+                pq.ParquetWriter(pa.BufferOutputStream(), pa.schema([stored])).close()
+                if column.type != stored.type:
+                    for chunk in self.data.column(column.name).chunks:
+                        storable(chunk)
+            except (pa.ArrowException, OSError, ValueError) as error:
+                raise InputError(
+                    f"{file.name}: the column {column.name!r} ({column.type}) cannot be written to Parquet ({error}). "
+                    "Turn it into another type, or leave it out; result.kept has it as it is."
+                ) from error
 
 
 @dataclass(frozen=True)
@@ -130,9 +182,9 @@ def _unfit(error: Exception) -> str:
 
 def _as_table(data: object) -> pa.Table:
     if isinstance(data, pa.Table):
-        return _without_views(data)
+        return data
     if isinstance(data, pa.RecordBatch):
-        return _without_views(pa.Table.from_batches([data]))
+        return pa.Table.from_batches([data])
     if isinstance(data, pa.Array | pa.ChunkedArray):
         return _from_column(data)
     if isinstance(data, str | bytes | Mapping):
@@ -144,12 +196,12 @@ def _as_table(data: object) -> pa.Table:
     if hasattr(data, "with_format") and hasattr(data, "select"):  # a Hugging Face dataset, with its row selection
         data = data.with_format("arrow")[:]
         if isinstance(data, pa.Table):
-            return _without_views(data)
+            return data
     if hasattr(data, "__arrow_c_stream__"):
-        return _without_views(_without_index(_streamed(data)))
+        return _without_index(_streamed(data))
     for method in ("to_arrow_table", "fetch_arrow_table", "to_arrow"):
         if hasattr(data, method):
-            return _without_views(_called(data, method))
+            return _called(data, method)
     if isinstance(data, Iterable):
         return _from_iterable(data)
     raise UsageError(
@@ -170,10 +222,10 @@ def _from_pandas(series: Any) -> pa.Array | pa.ChunkedArray:
 def _from_column(column: pa.Array | pa.ChunkedArray) -> pa.Table:
     """A column of texts; one of structs is a table."""
     if pa.types.is_struct(column.type):
-        return _without_views(pa.Table.from_struct_array(column))
+        return pa.Table.from_struct_array(column)
     if column_kind(column.type) not in ("text", "bytes"):
         raise UsageError(f"cannot read documents from a column of {column.type}: give texts")
-    return _without_views(pa.table({"text": column}))
+    return pa.table({"text": column})
 
 
 def _called(data: object, method: str) -> pa.Table:
@@ -223,9 +275,3 @@ def _values(key: Any, rows: list[Any]) -> pa.Array:
 def _without_index(table: pa.Table) -> pa.Table:
     """pandas adds its index as a column; that is not the caller's."""
     return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
-
-
-def _without_views(table: pa.Table) -> pa.Table:
-    """Polars and DuckDB hand over string views, which few functions of Arrow take yet."""
-    schema = pa.schema([c.with_type(_VIEWS.get(c.type, c.type)) for c in table.schema])
-    return table.cast(schema) if schema.types != table.schema.types else table

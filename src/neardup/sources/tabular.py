@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputError, UsageError
 from neardup.sources.base import InputFile, Problems
+from neardup.sources.columns import decoded
 from neardup.sources.files import is_web, printable
 from neardup.sources.stamps import BY_CONTENT
 
@@ -22,7 +23,9 @@ def place(file: InputFile) -> str:
 
 def column_kind(kind: pa.DataType) -> str:
     """An Arrow type as one of the four kinds that `Format.columns` knows."""
-    if pa.types.is_dictionary(kind):
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         kind = kind.value_type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return "text"
@@ -38,8 +41,7 @@ def column_kind(kind: pa.DataType) -> str:
 def text_column(column: pa.Array, file: InputFile) -> pa.Array:
     """Return the same texts in the one layout that the kernels read: bytes with 64-bit offsets."""
     kind = column.type
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = decoded(column)
     if not pa.types.is_large_binary(column.type):
         try:
             column = column.cast(pa.binary() if pa.types.is_fixed_size_binary(column.type) else column.type)
@@ -63,8 +65,7 @@ def id_column(column: pa.Array, file: InputFile, first: int, problems: Problems)
 
 def ids_at(column: pa.Array, file: InputFile, rows: NDArray[np.int64], problems: Problems) -> pa.Array:
     """The same of rows with any numbers."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = decoded(column)
     try:
         ids = column.cast(pa.string())
     except pa.ArrowException as error:  # bytes that are not UTF-8, lists, …
