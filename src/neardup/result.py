@@ -48,7 +48,7 @@ from neardup.outputs.folder import OutputFolder
 from neardup.recipe import Recipe
 from neardup.sketches.artefact import hash_ids
 from neardup.sources import format_of
-from neardup.sources.base import Problem, Problems
+from neardup.sources.base import COMPARED_ANYWAY, Problem, Problems
 from neardup.sources.columns import filtered, unified
 from neardup.sources.files import printable
 from neardup.sources.stored import store, stored_splits
@@ -197,7 +197,7 @@ class Result:
             "empty": int((status == kernel.EMPTY).sum()),
             "short": int((status == kernel.SHORT).sum()),
             "undecodable": int((status == kernel.INVALID).sum()),
-            "skipped": len(self._problems),
+            "skipped": sum(p.kind not in COMPARED_ANYWAY for p in self._problems),
             "skipped_by_kind": dict(sorted(Counter(p.kind for p in self._problems).items())),
             "candidates": self.decision.candidates,
             "pairs_measured": self.decision.pairs,

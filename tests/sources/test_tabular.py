@@ -46,8 +46,8 @@ def test_ids_that_are_null(make: Any, ids: str, size: int, tmp_path: Path) -> No
     found = documents(file, size, problems)
     assert [(d["id"], d["text"]) for d in found] == list(zip(expected, ["t1", "t2", "t3", "t4"], strict=True))
     nulls = [n for n, id_ in enumerate(expected, 1) if ":" in id_]
-    assert [(p.source, p.position, p.kind) for p in problems.found] == [("a", n, "no id") for n in nulls]
-    with pytest.raises(InputError, match=rf"a:{nulls[0]}: no id: the column 'id' is null"):
+    assert [(p.source, p.position, p.kind) for p in problems.found] == [("a", n, "null id") for n in nulls]
+    with pytest.raises(InputError, match=rf"a:{nulls[0]}: null id: the column 'id' is null"):
         documents(file, size)
 
 

@@ -182,7 +182,7 @@ def test_ids_that_are_missing(tmp_path: Path, collect: Collect) -> None:
     made = collect(str(path), reading)
     assert on_spark(made) == locally(list(discover([path]).files), reading, "longest", problems)
     assert [tuple(row) for row in made.problems.collect()] == [
-        ("pages.parquet", 2, "no id", "the column 'id' is null"),
+        ("pages.parquet", 2, "null id", "the column 'id' is null"),
     ]
 
 

@@ -18,6 +18,7 @@ from neardup.recipe import Recipe
 from neardup.recipes import name_of
 from neardup.result import Result
 from neardup.sketches.base import Comparison
+from neardup.sources.base import COMPARED_ANYWAY
 
 if TYPE_CHECKING:
     from neardup.spark.result import SparkResult
@@ -158,10 +159,11 @@ def summary(
         table.add_row(
             "short", f"{counts['short']:,}", f"fewer than {recipe.shingles.width} tokens; compared as a whole"
         )
-    if counts["skipped"]:
-        table.add_row("[yellow]skipped[/yellow]", f"{counts['skipped']:,}", "see skipped.parquet")
-    for kind, number in counts["skipped_by_kind"].items():
-        table.add_row(f"  {kind}", f"{number:,}", "")
+    problems = counts["skipped_by_kind"]
+    if problems:
+        table.add_row("[yellow]problems[/yellow]", f"{sum(problems.values()):,}", "listed in skipped.parquet")
+    for kind, number in problems.items():
+        table.add_row(f"  {kind}", f"{number:,}", "compared like others" if kind in COMPARED_ANYWAY else "not compared")
     if counts["crowded"]:
         table.add_row(
             "[yellow]crowded[/yellow]", f"{counts['crowded']:,}",
@@ -171,8 +173,7 @@ def summary(
     console.print(table)
     seconds = sum(s.seconds for s in result.steps)
     estimated = result.known_by.count("estimate")
-    against = f" · against the index {estimated:,} by estimate" if estimated else ""
-    console.print(f"\n[dim]{judged(recipe)}{against} · {seconds:.1f} s · {named(recipe)}{_chances(recipe)}[/dim]")
+    console.print(f"\n[dim]{judged(recipe, estimated)} · {seconds:.1f} s · {named(recipe)}{_chances(recipe)}[/dim]")
     if verbose and recipe.filter:
         console.print(_curve(recipe, recipe.filter))
     if corpus:
@@ -187,8 +188,8 @@ def summary(
             console.print(f"[dim]Why one of them: {asked}[/dim]", soft_wrap=True)
 
 
-def judged(recipe: Recipe) -> str:
-    """What makes a pair a pair here."""
+def judged(recipe: Recipe, estimated: int = 0) -> str:
+    """Say what makes a pair a pair here; so many removals for documents of an index rest on an estimate."""
     sketcher, method = recipe.sketcher, recipe.verify.method
     threshold = f"threshold {recipe.verify.threshold:g}"
     if method == "none":
@@ -200,7 +201,10 @@ def judged(recipe: Recipe) -> str:
         what = "containment" if sketcher.comparison.contained else "pair"
         if recipe.verify.by_place:
             threshold += f", {recipe.verify.same_site:g} for two pages of one host"
-        return f"{threshold} · every {what} measured exactly" + (f" · {rule}" if rule else "")
+        exactly = f"every {what} measured exactly"
+        if estimated:
+            exactly = f"{what}s of the inputs measured exactly, {estimated:,} with the index estimated"
+        return f"{threshold} · {exactly}" + (f" · {rule}" if rule else "")
     if rule:
         return rule
     number = f" from {sketcher.estimators} samples" if sketcher.estimators else ""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from neardup.model import MEASURED
 from neardup.report.facts import Facts
+from neardup.sources.base import COMPARED_ANYWAY
 
 LARGE_GROUP = 0.01
 """Share of the collection from which on a group is worth a look."""
@@ -234,9 +235,11 @@ def _templates(parts: dict[str, Any]) -> list[Check]:
 def _passed_over(facts: Facts) -> list[Check]:
     counts, recipe = facts.result.counts, facts.recipe
     found = []
-    if counts["skipped"]:
-        kinds = ", ".join(f"{n:,} {kind}" for kind, n in counts["skipped_by_kind"].items())
-        found.append(Check("look", f"Could not be read or compared: {kinds} (skipped.parquet names them)."))
+    for compared, sentence in ((False, "Could not be read or compared"), (True, "Compared, and yet to be mended")):
+        kinds = {k: n for k, n in counts["skipped_by_kind"].items() if (k in COMPARED_ANYWAY) == compared}
+        if kinds:
+            named = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+            found.append(Check("look", f"{sentence}: {named} (skipped.parquet names them)."))
     if counts["crowded"]:
         found.append(
             Check(

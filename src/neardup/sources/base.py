@@ -123,6 +123,10 @@ class Problem:
         return f"{self.source}{at}: {self.kind}: {self.detail}"
 
 
+COMPARED_ANYWAY = ("duplicate id", "null id")
+"""Kinds of problems that do not keep a document from being compared."""
+
+
 class Problems:
     """Raises the first problem (on_error="stop"), or collects them all (on_error="skip"). Threads may share it."""
 

@@ -73,7 +73,7 @@ def ids_at(column: pa.Array, file: InputFile, rows: NDArray[np.int64], problems:
     if not ids.null_count:
         return ids
     for at in pc.indices_nonzero(ids.is_null()).to_pylist():
-        problems.report(file.name, int(rows[at]), "no id", f"the column {file.fields.id!r} is null")
+        problems.report(file.name, int(rows[at]), "null id", f"the column {file.fields.id!r} is null")
     return pc.coalesce(ids, pc.binary_join_element_wise(pa.scalar(file.name), pa.array(rows).cast(pa.string()), ":"))
 
 

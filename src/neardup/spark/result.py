@@ -25,6 +25,7 @@ from neardup.kernels import text as kernel
 from neardup.model import RELATIONS
 from neardup.recipe import Recipe
 from neardup.result import filter_of
+from neardup.sources.base import COMPARED_ANYWAY
 from neardup.sources.files import printable
 from neardup.spark.corpus import annotated_rows, check_annotated, kept_rows, write
 from neardup.spark.inputs import Collected
@@ -130,7 +131,7 @@ class SparkResult:
             "empty": found["empty"],
             "short": found["short"],
             "undecodable": found["undecodable"],
-            "skipped": sum(kinds.values()),
+            "skipped": sum(count for kind, count in kinds.items() if kind not in COMPARED_ANYWAY),
             "skipped_by_kind": kinds,
             "candidates": self._candidates,
             "pairs_measured": self._formed.measured,
@@ -189,7 +190,7 @@ class SparkResult:
                 delete(self._spark, f"{out}/{name}")
             for name, rows in (("removed", self.removed), ("groups", self.groups)):
                 rows.write.mode("overwrite").option("compression", "zstd").parquet(f"{out}/{name}.parquet")
-            if self.counts["skipped"]:
+            if self.counts["skipped_by_kind"]:
                 self.skipped.coalesce(1).write.mode("overwrite").parquet(f"{out}/skipped.parquet")
             if corpus:
                 self._write_corpus(out, annotate)
