@@ -6,8 +6,8 @@ Resemblance is the Jaccard similarity of sets of w-word shingles (word n-grams).
 blocks of own words at fixed places; a block of b words that stands inside other text is part of b + w - 1 shingles.
 Of S shingles D are a document's own, so any two originals resemble by (S - D) / (S + D). A duplicate has new words in
 place of some of its original's, which changes E shingles: it resembles its original by (S - E) / (S + E). S, D and E
-are integers that come closest to what is asked for (within 0.002 for 270 shingles). No two documents have the same own word at
-one place, so the resemblances are the same for all pairs.
+are integers that come closest to what is asked for (within 0.002 for 270 shingles). No two documents have the same own
+word at one place, so the resemblances are the same for all pairs.
 
     edits "own"        a duplicate's new words stand in place of own words: it resembles every other original as its
                        own original does. The hard case, and the default.
