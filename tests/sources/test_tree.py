@@ -115,6 +115,15 @@ def test_hidden_names_are_counted_and_read_where_they_are_named(tmp_path: Path) 
         discover([tmp_path / "only"])
 
 
+def test_what_hadoop_leaves_is_not_counted(tmp_path: Path) -> None:
+    make(tmp_path, "part-0.jsonl", ".part-0.jsonl.crc", "_SUCCESS", "._SUCCESS.crc")
+    for place in (tmp_path, f"{tmp_path}/*", f"{tmp_path}/**"):
+        found = discover([place])
+        assert ([f.name for f in found.files], found.passed_over) == (["part-0.jsonl"], {})
+    make(tmp_path, ".part-1.jsonl.crc")
+    assert discover([tmp_path]).passed_over == {HIDDEN: 1}
+
+
 def test_links_to_nothing(tmp_path: Path) -> None:
     make(tmp_path, "a.jsonl")
     (tmp_path / "b.jsonl").symlink_to("gone.jsonl")

@@ -64,6 +64,12 @@ class Catalogue:
         self.repeated += other.repeated
         self.unreadable = other.unreadable | self.unreadable
 
+    def hide(self, path: str) -> None:
+        """Enter something hidden, unless it is the checksum that Hadoop keeps beside a file: nobody misses that."""
+        folder, name = os.path.split(path)
+        if not (name.endswith(".crc") and os.path.lexists(os.path.join(folder, name[1:-4]))):
+            self.hidden.add(_place(path))
+
     def refuse(self, path: str, reason: str | OSError) -> None:
         """Enter something that cannot be read, once, whatever links lead to it."""
         told = reason if isinstance(reason, str) else _reason(path, reason)
@@ -157,7 +163,7 @@ def _below(
             for entry in listed:
                 path = os.path.join(folder, entry.name)
                 if entry.name.startswith(".") and not hidden:
-                    found.hidden.add(_place(path))
+                    found.hide(path)
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append(path)
                 elif entry.is_symlink() and os.path.isdir(path):
@@ -209,7 +215,9 @@ def _fitting(folder: str, pattern: Sequence[str], found: Catalogue) -> Iterator[
     else:
         fitting = [entry.name for entry in _listed(folder, found) or () if fnmatchcase(entry.name, part)]
         names = [name for name in fitting if part.startswith(".") or not name.startswith(".")]
-        found.hidden.update(_place(os.path.join(folder, name)) for name in fitting if name not in names)
+        for name in fitting:
+            if name not in names:
+                found.hide(os.path.join(folder, name))
     for name in names:
         path = os.path.join(folder, name)
         if rest:
