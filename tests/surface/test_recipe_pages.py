@@ -21,9 +21,10 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.S | re.M)
 
 
-def rows(page: Path) -> list[list[str]]:
-    """The cells of every row of every table."""
-    lines = [line for line in page.read_text().splitlines() if line.startswith("| ")]
+def rows(page: Path, section: str = "") -> list[list[str]]:
+    """The cells of every row of every table, of the page or from the title of a section to the next one."""
+    text = page.read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0] if section else page.read_text()
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
@@ -85,6 +86,18 @@ def test_the_bytes_per_document_are_those_that_are_kept(name):
         size = 8 * sketcher.words + sketcher.samples
         assert re.match(r"[\d,]+", kept).group() == f"{size:,}"
         assert f"**{size:,} bytes**" in " ".join((FOLDER / f"{name}.md").read_text().split())
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_the_page_says_where_it_deviates_from_the_paper(name):
+    """In one table, without an empty cell; some of it is measured, by a command that the page names."""
+    page = FOLDER / f"{name}.md"
+    head, *deviations = rows(page, "Where it deviates from the paper")
+    assert head == ["what the paper says", "what we do", "why", "what it changes (measured)"]
+    assert len(deviations) >= 3
+    assert all(len(row) == 4 and all(row) for row in deviations)
+    assert any(re.search(r"\d", row[3]) for row in deviations)
+    assert re.search(r"`python -m\s+benchmarks\.recipes\.fidelity", page.read_text())
 
 
 @pytest.mark.parametrize("name", recipe_names())
