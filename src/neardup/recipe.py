@@ -69,7 +69,7 @@ class Recipe:
         )
 
     def __post_init__(self) -> None:
-        if self.shingles.repeats and kind_of(self.sketch) not in ("minhash", "one-permutation", "bottom", "mod"):
+        if self.shingles.repeats and kind_of(self.sketch) not in ("minhash", "one-permutation", "odd", "bottom", "mod"):
             raise RecipeError(
                 f"[shingles] repeats = true numbers the copies of a shingle, for sketches of sets of shingles; kind "
                 f"{kind_of(self.sketch)!r} looks at words in another way. Leave it away."

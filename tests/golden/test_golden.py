@@ -25,7 +25,7 @@ OTHERS = {
     "weight": "log", "same": 301, "different": 302, "sites": "public-suffix", "lists": 5, "repetitions": 2,
     "ordered": False, "m": 50, "n": 50, "measure": "containment", "chunk": 512, "longest": 70000, "window": 32,
     "grow": False, "hashes": 4, "per_chunk": 9, "polynomial": "0x1000000000000001b", "needed": 2,
-    "same_site": 0.9, "sampled": 500,
+    "same_site": 0.9, "sampled": 500, "odd": 13, "bins": 772, "rare": 50, "drops": 0.02,
 }  # fmt: skip
 EITHER = {
     ("shingles", "fingerprint"): {"mixed", "rabin"},
@@ -36,7 +36,6 @@ EITHER = {
 SPECIAL = {
     ("web", "extract"): "all",
     ("stream", "extract"): "all",
-    ("stream", "bits"): 8,
     **{(name, "bits"): 4 for name in ("default", "web", "one-pass", "resemblance", "altavista", "alg-b")},
     ("bloom", "similar"): 0.6,
     ("bloom", "bits"): 4096,
@@ -61,12 +60,14 @@ def test_every_setting_is_in_the_id(name):
     recipe = neardup.load_recipe(name)
     default = recipe.to_dict()
     ids = {recipe.id}
-    of_sets = default["sketch"]["kind"] in ("minhash", "one-permutation", "bottom", "mod")
+    of_sets = default["sketch"]["kind"] in ("minhash", "one-permutation", "odd", "bottom", "mod")
     left = {"kind", "links"} if of_sets else {"kind", "links", "repeats"}
+    left |= {"samples", "sampled", "bits"} if default["sketch"]["kind"] == "odd" else set()  # it has none
     settings = [(part, key) for part, values in default.items() for key in values if key not in left]
     for part, key in settings:
         changed = {p: dict(v) for p, v in default.items()}
-        if key in NEEDS and set(NEEDS[key][1]) <= set(default[NEEDS[key][0]]):
+        without_samples = default["sketch"]["kind"] == "odd" and "samples" in NEEDS.get(key, ("", {}))[1]
+        if key in NEEDS and not without_samples and set(NEEDS[key][1]) <= set(default[NEEDS[key][0]]):
             also, values = NEEDS[key]
             changed[also].update(values)
         if key == "same_site":
@@ -109,6 +110,11 @@ def test_every_setting_is_in_the_id(name):
         ("[shingles]\nfingerprint = 'rabin'\npolynomial = '0x11b'", "degree is 8"),
         ("[shingles]\nfingerprint = 'rabin'\npolynomial = 'x'", "hexadecimal"),
         ("[shingles]\npolynomial = '0x1000000000000001b'", "choose rabin"),
+        ("[sketch]\nkind = 'odd'\nsamples = true", "kind odd estimates from its odd sketch"),
+        ("[sketch]\nkind = 'odd'\nodd = 0", "odd = 0: an odd sketch has 1 to 256 words"),
+        ("[sketch]\nkind = 'odd'\nbins = 1022", "bins = 1022: a multiple of 4"),
+        ("[sketch]\nkind = 'odd'\nrare = 47", "rare = 47: an even number"),
+        ("[sketch]\nkind = 'odd'\ndrops = 0.0", "drops = 0.0: a share"),
         ("[sketch]\nkind = 'simhash'\npieces = 7", "pieces = 7 of bits = 384.*choose 6, 8, 12, 16"),
         ("[sketch]\nkind = 'simhash'\nsimilar = 385", "similar = 385 of bits = 384"),
         ("[sketch]\nkind = 'simhash'\nbits = 0", "bits = 0"),

@@ -35,6 +35,27 @@ def star(
     return answer
 
 
+def strict_star(
+    n: int,
+    keys: Callable[[int], Iterable[object]],
+    score: Callable[[int, int], float],
+    same: Callable[[int, int], bool],
+    bar: Callable[[int, int, int], float],
+) -> list[bool]:
+    """Kept or not, where scores decide: bar(i, j, h) is asked for of a candidate that was found with h kept ones under
+    a key. One that is the same as an earlier one shares its fate."""
+    standing: dict[object, list[int]] = {}
+    answer: list[bool] = []
+    for i in range(n):
+        removed = any(same(i, j) for j in range(i)) or any(
+            score(i, j) >= bar(i, j, len(standing[key])) for key in keys(i) for j in standing.get(key, [])
+        )
+        answer.append(not removed)
+        for key in [] if removed else keys(i):
+            standing.setdefault(key, []).append(i)
+    return answer
+
+
 def components(n: int, similar: Callable[[int, int], bool]) -> list[int]:
     """The first member of each document's connected component."""
     label = list(range(n))

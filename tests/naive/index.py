@@ -59,6 +59,17 @@ class NaiveIndex:
                 others.append(Told(id, self.pairs[pair], False))
         return copies + sorted(others, key=lambda told: -told.score)
 
+    def duplicates(self, document: int) -> list[Told]:
+        """Those of the similar ones whose score is enough, given how many documents stand under a common key."""
+        found = []
+        for told in self.similar(document):
+            other = self.stored[told.id]
+            shared = [] if told.identical else self.system.keys[document] & self.system.keys[other]
+            heights = [sum(key in self.system.keys.get(n, ()) for n in self.stored.values()) for key in shared]
+            if told.identical or told.score >= self.system.bar(document, other, min(heights, default=1)):
+                found.append(told)
+        return found
+
     def same(self, id: str, document: int) -> bool:
         """Whether the same words are stored under this id; none are the same as none."""
         return id in self.stored and self.words(self.stored[id]) == self.words(document)
@@ -82,7 +93,7 @@ class NaiveIndex:
 
     def check_and_add(self, id: str, document: int) -> tuple[list[Told], bool]:
         """What is similar, and whether it was stored."""
-        found = self.similar(document)
+        found = self.duplicates(document)
         added = not found and (document in self.system.identity or id not in self.stored)
         if added:
             self.put(id, document)

@@ -15,11 +15,13 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from math import comb, sqrt
+from math import comb, log, sqrt
 from typing import Any
 from urllib.parse import urlsplit
 
 from neardup import rabin as polynomials
+from neardup.analysis.drops import MARGIN, deviations
+from neardup.kernels.groups import odd_error
 from neardup.recipe import Recipe
 from neardup.recipes import load_recipe
 from neardup.sketches.kinds import kind_of
@@ -144,6 +146,56 @@ class MinHash:
 
 class OnePermutation(MinHash):
     minima = staticmethod(text.minima_in_bins)
+
+
+class Odd(MinHash):
+    """Features, and an odd sketch of the minima of several throws into bins."""
+
+    similar = None
+
+    def __init__(self, sketcher: Any) -> None:
+        super().__init__(sketcher)
+        self.throws = sketcher.throws.tolist()
+        self.bits, self.bins = 64 * self.settings.odd - 16, self.settings.bins
+
+    def sketch(self, found: list[Any], document: Document) -> tuple[list[int], set[int], int]:
+        """The minima of permutations; the bits that an odd number of minima in bins flips; how many bins are filled."""
+        elements = set(shingle_hashes(self.sketcher, found))
+        if self.sketcher.polynomial is not None:
+            elements = {text.mix(x) for x in elements}
+        flipped: set[int] = set()
+        filled = 0
+        each, bits = self.bins // len(self.throws), self.bits // len(self.throws)
+        for number, multiplier in enumerate(self.throws):
+            inside: dict[int, list[int]] = {}
+            for x in (element * multiplier % 2**64 for element in elements):
+                inside.setdefault((x >> 32) * each >> 32, []).append(x % 2**32)
+            filled += len(inside)
+            for values in inside.values():
+                mixed = min(values) * 0x9E3779B97F4A7C15 % 2**64 >> 32
+                flipped ^= {number * bits + (mixed * bits >> 32)}
+        return super().sketch(found, document), flipped, filled
+
+    def keys(self, made: Any) -> set[Any]:
+        return super().keys(made[0])
+
+    def score(self, a: Any, b: Any) -> float:
+        """By bisection: of the bins that are filled in both documents together, the share whose minima agree."""
+        (_, first, filled), (_, second, also_filled) = a, b
+        share = 1 - 2 * len(first ^ second) / self.bits
+        agreed = (filled + also_filled + self.bits / 2 * log(share)) / 2 if share > 0 else 0
+        if agreed <= 0:
+            return 0.0
+        empty = max(1e-9, (1 - filled / self.bins) * (1 - also_filled / self.bins))
+        low, high = 0.0, 1.0
+        for _ in range(80):
+            middle = (low + high) / 2
+            more = middle * self.bins * (1 - empty ** (1 / (1 + middle))) < agreed
+            low, high = (middle, high) if more else (low, middle)
+        return high if agreed > self.bins * (1 - empty**0.5) else middle
+
+    def worth_measuring(self, a: Any, b: Any, threshold: float) -> bool:
+        return self.score(a, b) >= threshold - 4 * sqrt(threshold * (1 - threshold) / self.sketcher.estimators)
 
 
 class SimHash:
@@ -347,6 +399,7 @@ def canonical(document: Document) -> str:
 KINDS: dict[str, Any] = {
     "minhash": MinHash,
     "one-permutation": OnePermutation,
+    "odd": Odd,
     "simhash": SimHash,
     "combined": Combined,
     "by-site": BySite,
@@ -413,6 +466,15 @@ class System:
     def score(self, i: int, j: int) -> float:
         """Of the sketches."""
         return float(self.kind.score(self.sketches[i], self.sketches[j]))
+
+    def bar(self, i: int, j: int, others: int) -> float:
+        """The score that is asked for, by how many documents stand under a key that both have."""
+        settings, threshold = self.recipe.sketch, self.threshold(i, j)
+        if not isinstance(self.kind, Odd) or self.recipe.verify.method != "sketch":
+            return 0.0
+        filled = [self.sketches[n][2] for n in (i, j)]
+        error = odd_error(threshold - MARGIN, *filled, self.kind.bits, self.kind.bins)
+        return max(threshold, threshold - MARGIN + deviations(settings.drops, settings.k, others) * error)
 
     def exact(self, i: int, j: int) -> float:
         a, b = self.shingles[i], self.shingles[j]

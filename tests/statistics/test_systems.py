@@ -1,6 +1,7 @@
 """What the papers say of their systems, on sketches made by the recipes: facts, and curves within binomial error."""
 
 import random
+from math import log
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,8 @@ import pytest
 
 import neardup
 from neardup.analysis import filters
+from neardup.analysis.estimators import _odd_variance, odd_error
+from neardup.kernels import groups as kernel
 from neardup.recipes import load_recipe
 from neardup.text.batches import text_batch
 from neardup.verify.signatures import Signatures
@@ -135,11 +138,15 @@ def test_the_estimate_from_100_permutations(resemblance):
     assert abs(estimates.var(ddof=1) - variance) <= 4 * ((fourth - variance**2) / trials) ** 0.5
 
 
+SAMPLED = {"sketch_k": 6, "sketch_s": 4, "sketch_sampled": 96, "sketch_bits": 4, "verify_method": "sketch"}
+"""Features and samples of 4 bits, as recipe `stream` had them in version 0.1."""
+
+
 @pytest.mark.parametrize("resemblance", EQUAL_SETS)
 def test_the_estimate_from_4_bits_of_96_minima(resemblance):
     """Li and König: unbiased once chance is taken off, and binomial: c + (1 - c)ρ of the samples agree, c = 1/16."""
     trials, n, chance = 600, 96, 1 / 16
-    recipe = load_recipe("stream").changed(shingles_width=1)
+    recipe = load_recipe("default").changed(shingles_width=1, **SAMPLED)
     made = neardup.sketch(word_sets(resemblance, trials, seed=5), recipe)
     pairs = np.arange(2 * trials).reshape(-1, 2)
     estimates = Signatures.of_sketches(recipe.sketcher, [made]).scores(pairs)
@@ -151,6 +158,40 @@ def test_the_estimate_from_4_bits_of_96_minima(resemblance):
     assert abs(estimates.var(ddof=1) - variance) <= 4 * ((fourth - variance**2) / trials) ** 0.5
 
 
+@pytest.mark.parametrize("shingles", [20, 60, 270, 1000, 5000])
+@pytest.mark.parametrize("resemblance", [0.75, 0.85])
+def test_the_estimate_from_an_odd_sketch(resemblance, shingles):
+    """Unbiased within a tenth of its error. The stated error is not below the real one and at most a quarter above it,
+    and a deviation that one estimate in a thousand should have is not much more frequent."""
+    trials = 3000 if shingles < 1000 else 300
+    both = round(2 * shingles * resemblance / (1 + resemblance))
+    rng, texts = random.Random(shingles), []
+    for _ in range(trials):
+        words = [f"{rng.getrandbits(60):x}" for _ in range(2 * shingles - both)]
+        texts += [" ".join(words[:shingles]), " ".join(words[:both] + words[shingles:])]
+    recipe = load_recipe("stream").changed(shingles_width=1)
+    made = neardup.sketch(texts, recipe)
+    pairs = np.arange(2 * trials).reshape(-1, 2)
+    estimates = Signatures.of_sketches(recipe.sketcher, [made]).scores(pairs)
+    true = both / (2 * shingles - both)
+    bits, bins = 64 * recipe.sketch.odd - 16, recipe.sketch.bins
+    stated, real = odd_error(true, bits, bins, shingles), estimates.std(ddof=1)
+    sampling = 4 * real / (2 * trials) ** 0.5
+    assert abs(estimates.mean() - true) <= 0.1 * real + 4 * real / trials**0.5
+    assert real - sampling <= stated <= 1.25 * real + sampling
+    assert stated <= 1.1 * odd_error(true, bits, bins), "that of long documents is told of all"
+    assert (estimates > true + 3.09 * stated).mean() <= 0.001 + 4 * (0.001 / trials) ** 0.5
+
+
+@pytest.mark.parametrize(("filled", "other"), [(40, 44), (300, 280), (760, 768), (768, 768)])
+def test_kernel_and_analysis_state_the_same_error_of_an_odd_sketch(filled, other):
+    shares = [max(1e-12, 1 - n / 768) for n in (filled, other)]
+    empty = max(log(1e-9), log(shares[0] * shares[1]))
+    for resemblance in (0.5, 0.75, 0.9):
+        expected = _odd_variance(resemblance, 752, 768, empty, filled + other) ** 0.5
+        assert kernel.odd_error(resemblance, filled, other, 752.0, 768.0) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("bits", [8, 4])
 @pytest.mark.parametrize(("words", "other"), [(1, 1), (1, 30), (30, 30), (1000, 1000), (30, 20_000), (20_000, 20_000)])
 def test_unlike_documents_agree_in_one_sample_of_two_to_the_bits(bits, words, other):
@@ -160,7 +201,7 @@ def test_unlike_documents_agree_in_one_sample_of_two_to_the_bits(bits, words, ot
     texts = [
         " ".join(f"{rng.getrandbits(60):x}" for _ in range(size)) for _ in range(trials) for size in (words, other)
     ]
-    recipe = load_recipe("stream").changed(shingles_width=1, sketch_sampled=400, sketch_bits=bits)
+    recipe = load_recipe("default").changed(shingles_width=1, **SAMPLED | {"sketch_sampled": 400, "sketch_bits": bits})
     samples = neardup.sketch(texts, recipe).samples
     assert samples.max() < 2**bits
     agreed = (samples[0::2] == samples[1::2]).mean()
@@ -170,10 +211,10 @@ def test_unlike_documents_agree_in_one_sample_of_two_to_the_bits(bits, words, ot
 
 @pytest.mark.parametrize("resemblance", EQUAL_SETS)
 def test_the_filter_of_stream_on_real_sketches(resemblance):
-    """P[6,4,1], with the permutations that are sampled behind those of the features."""
+    """P[6,4,1], with the permutations of rare keys behind those of the features."""
     trials = 600
     recipe = load_recipe("stream").changed(shingles_width=1)
-    features = neardup.sketch(word_sets(resemblance, trials, seed=6), recipe).words
+    features = neardup.sketch(word_sets(resemblance, trials, seed=6), recipe).words[:, :6]
     found = (features[0::2] == features[1::2]).any(axis=1).mean()
     p = filters.probability(resemblance, 6, 4)
     assert abs(found - p) <= 4 * (p * (1 - p) / trials) ** 0.5 + 1e-9

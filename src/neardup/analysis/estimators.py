@@ -4,6 +4,7 @@ wilson            an interval for a share that was counted
 minhash_error     t independent permutations (Broder, section 2): binomial
 sampled_estimate  the same from b bits of each minimum, with the accidental agreements taken off
 sampled_error     and its error
+odd_error         an odd sketch of minima in bins (Mitzenmacher, Pagh and Pham; Li, Owen and Zhang)
 bottom_error      the m smallest of one permutation (Radinsky, option 1): drawn without replacement
 mod_error         the images that are 0 mod n (Radinsky, option 2): a sample of random size
 simhash_bits      agreeing bits of two projections at an angle: expectation and standard deviation
@@ -13,7 +14,7 @@ Proven for random permutations and projections; that ours behave like them is me
 """
 
 from collections.abc import Iterator
-from math import acos, cos, exp, lgamma, log, log1p, pi, sqrt
+from math import acos, cos, exp, inf, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist
 
 from neardup.errors import RecipeError
@@ -62,6 +63,33 @@ def sampled_error(resemblance: float, permutations: int, *, bits: int = 8) -> fl
     chance = 2.0**-bits
     agree = resemblance + (1 - resemblance) * chance
     return sqrt(agree * (1 - agree) / permutations) / (1 - chance)
+
+
+def odd_error(resemblance: float, bits: int, bins: int, shingles: float = inf) -> float:
+    """The standard error of an odd sketch of the minima in bins, for two documents of so many shingles each.
+
+    Of U bins that are not empty in both documents ρ·U minima agree, and the others flip d of the n bits. The share of
+    bits that differ is (1 - e^(-2d/n))/2, and d from it has variance n(e^x - 1 - x)/4 with x = 4d/n (Mitzenmacher,
+    Pagh and Pham, section 3.2, with fixed d). The minima themselves are drawn from the union without replacement:
+    ρ(1-ρ)(1/U - 1/u), u the size of the union times the number of throws. U is not counted but expected; ρ(1-ρ)/bins
+    for the share of bins that are empty is more than what that adds (simulated in tests/statistics).
+    """
+    _check_share("resemblance", resemblance)
+    _check_count("bits", bits)
+    _check_count("bins", bins)
+    empty = log(1e-9) if shingles == inf else max(log(1e-9), -4 * 2 * shingles / bins)
+    filled = 2 * bins * (1 - exp(empty / 2))
+    return sqrt(_odd_variance(resemblance, bits, bins, empty, filled))
+
+
+def _odd_variance(resemblance: float, bits: int, bins: int, empty: float, filled: float) -> float:
+    """empty: the logarithm of the product of both documents' shares of empty bins; filled: the sum of the others."""
+    rest = exp(empty / (1 + resemblance))
+    union = bins * (1 - rest)
+    x = 4 * max(0.0, filled - 2 * resemblance * union) / bits
+    slope = union + resemblance * bins * rest * empty / (1 + resemblance) ** 2
+    drawn = max(0.0, 1 / union - (1 + resemblance) / (-empty * bins)) + rest / bins
+    return bits * (exp(x) - 1 - x) / 16 / slope**2 + resemblance * (1 - resemblance) * drawn
 
 
 def bottom_error(resemblance: float, m: int, union: int | None = None) -> float:

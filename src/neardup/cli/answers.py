@@ -7,10 +7,12 @@ bloom_answer    a Bloom filter of chunks (Jain, Dahlin and Tewari)
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from neardup.analysis.drops import MARGIN, bar, dropped
 from neardup.analysis.filters import LONGEST, PERMUTATIONS, Filter, choose, steepest_s
 from neardup.analysis.lists import Lists, choose_lists
 from neardup.cli.curve import Mark
@@ -144,6 +146,7 @@ def _describe(chosen: Filter, given: dict[str, Any], why: str) -> Answer:
     for x in told:
         style = "yellow" if x == threshold else ""
         table.add_row(f"{x:g}", _short(chosen.probability(x)), _short(chosen.missed(x)), style=style)
+    estimated = _estimated(threshold) if threshold is not None else []
     marks = [Mark(threshold, f"threshold {threshold:g}")] if threshold is not None else []
     if given["reject"]:
         marks.append(Mark(given["reject"][0], f"reject {given['reject'][0]:g}", "magenta"))
@@ -176,9 +179,10 @@ def _describe(chosen: Filter, given: dict[str, Any], why: str) -> Answer:
                 {"resemblance": x, "found": chosen.probability(x), "missed": chosen.missed(x)} for x in told
             ],
             "curve": [[x, p] for x, p in chosen.curve()],
+            "estimated": estimated,
         },
         facts=facts,
-        tables=[table],
+        tables=[table, *([_without_texts(threshold, estimated)] if estimated else [])],
         curve=chosen.probability,
         end=1.0,
         points=chosen.curve(401),
@@ -188,6 +192,52 @@ def _describe(chosen: Filter, given: dict[str, Any], why: str) -> Answer:
         if threshold is None
         else filter_recipe(chosen, threshold, recall=given["recall"], base=given["base"] or "default"),
     )  # fmt: skip
+
+
+def _estimated(threshold: float) -> list[dict[str, float]]:
+    """What an index loses and finds that keeps no texts and judges by estimates, for some lengths of odd sketches."""
+    from neardup.recipes import stream_recipe
+    from neardup.sketches.odd import THROWS, OddSettings
+
+    if not 2 * MARGIN < threshold < 1 - MARGIN - 1e-9:
+        return []
+    try:
+        stream = stream_recipe(threshold)
+    except RecipeError:  # no features for so low a threshold
+        return []
+    found, looked_at, sketch = [], stream.filter, stream.sketch
+    assert looked_at is not None
+    assert isinstance(sketch, OddSettings)
+    above = threshold + MARGIN
+    for words in _ODD_WORDS:
+        bins = sketch.bins * words // sketch.odd // THROWS * THROWS
+        sketcher = stream.changed(sketch_odd=words, sketch_bins=bins).sketcher
+        error, drops, keys = sketcher.error, sketch.drops, sketch.k
+        least = bar(threshold, error, drops, keys, 1)
+        found.append(
+            {
+                "bytes": 8 * words,
+                "error": error(threshold),
+                "dropped": dropped(threshold - MARGIN, threshold, error, drops, keys, stream.clusters.crowd),
+                "dropped_uncorrected": dropped(threshold - MARGIN, threshold, error, 0.0, keys, stream.clusters.crowd),
+                "found": looked_at.probability(above) * (1 - NormalDist(above, error(above)).cdf(least)),
+            }
+        )
+    return found
+
+
+_ODD_WORDS = (6, 12, 16, 32, 64)
+
+
+def _without_texts(threshold: float, estimated: list[dict[str, float]]) -> Table:
+    """dropped: of all documents, where any two resemble by so much; uncorrected: by the threshold alone."""
+    below, above = f"{threshold - MARGIN:g}", f"{threshold + MARGIN:g}"
+    heads = ("by estimate: bytes", f"± at {threshold:g}", f"dropped at {below}", "uncorrected", f"found at {above}")
+    table = _table(*heads)
+    for row in estimated:
+        cells = (f"{row['error']:.3f}", *(_short(row[name]) for name in ("dropped", "dropped_uncorrected", "found")))
+        table.add_row(f"{row['bytes']}", *cells)
+    return table
 
 
 def _joined(chosen: Filter) -> str:

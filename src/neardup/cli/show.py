@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from neardup.analysis.filters import Filter
-from neardup.kernels.groups import SITES
+from neardup.kernels.groups import ODD, SITES
 from neardup.recipe import Recipe
 from neardup.recipes import name_of
 from neardup.result import Result
@@ -208,6 +208,8 @@ def judged(recipe: Recipe, estimated: int = 0) -> str:
     if rule:
         return rule
     number = f" from {sketcher.estimators} samples" if sketcher.estimators else ""
+    if sketcher.comparison.kind == ODD:
+        number = f" from {sketcher.comparison.parameters[0]:g} bits"
     return f"{threshold} · {sketcher.comparison.measure} estimated{number}"
 
 

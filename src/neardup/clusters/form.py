@@ -83,7 +83,7 @@ def form(
             kernel.pair_table(pairs),
             pairs,
             values,
-            *((fixed, joining, memory, room) if star else ()),
+            *((fixed, joining, memory, room, rule.strict) if star else ()),
             centre,
         )
         memory = left[0] if star else memory

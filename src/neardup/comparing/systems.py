@@ -15,11 +15,12 @@ Expected values are proven for random choices; that ours behave like them is mea
 
 from dataclasses import dataclass
 from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.analysis import binomial, bins, bloom, estimators, filters
+from neardup.analysis import binomial, bins, bloom, drops, estimators, filters
 from neardup.analysis import lists as list_analysis
 from neardup.comparing.documents import Readings
 from neardup.kernels import groups
@@ -31,6 +32,7 @@ from neardup.sketches.bloom import BloomSettings
 from neardup.sketches.both import BySiteSettings, CombinedSettings
 from neardup.sketches.lists import ListSettings
 from neardup.sketches.minhash import MinHashSettings
+from neardup.sketches.odd import OddSettings
 from neardup.sketches.samples import BottomSettings, ModSettings
 from neardup.sketches.simhash import SimHashSettings
 from neardup.text.sites import neighbours, site
@@ -164,9 +166,13 @@ class _Pair:
             return [features, self._exactly(rho)], note
         if verify.method == "none":
             return [features], f"its sketches estimate a resemblance of {estimate:.4f}"
-        chance = 2.0**-settings.bits if settings.samples else 0.0
-        agree, needed = (x + (1 - x) * chance for x in (rho, verify.threshold))
-        passes = binomial.tail(t, int(np.ceil(needed * t - 1e-9)), agree)
+        if isinstance(settings, OddSettings):
+            least = drops.bar(verify.threshold, self.sketcher.error, settings.drops, settings.k, 1)
+            passes = 1 - NormalDist(rho, max(deviation, 1e-12)).cdf(least)
+        else:
+            chance = 2.0**-settings.bits if settings.samples else 0.0
+            agree, needed = (x + (1 - x) * chance for x in (rho, verify.threshold))
+            passes = binomial.tail(t, int(np.ceil(needed * t - 1e-9)), agree)
         own = Score("resemblance", estimate, 1.0, verify.threshold, self._shingled(), rho, rho, deviation, passes)
         return [own] if settings.s == 1 else [features, own], ""
 

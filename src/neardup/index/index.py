@@ -17,7 +17,7 @@ from neardup.index.arriving import Arrivals, Arrived
 from neardup.index.judging import Finding, Judge
 from neardup.index.moving import KEPT, read_export, run_rows, sketched_alike, write_export
 from neardup.index.references import as_given
-from neardup.index.rows import Layout, Rows, taken
+from neardup.index.rows import Layout, Rows, beside, taken
 from neardup.index.store import Change, Store
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
@@ -209,8 +209,8 @@ class Index:
         keys = self._layout.keys(arrived.rows)
         with self.store.writing(keys.values, arrived.rows.ids):
             there = self.store.numbers(arrived.rows.ids)
-            verdicts, kept, removed = self._admit(arrived, keys, there)
-            change = self._change(arrived, keys, kept, removed)
+            verdicts, kept, removed, filed = self._admit(arrived, keys, there)
+            change = self._change(arrived, _with(keys, filed), kept, removed)
             if deliver is not None:
                 deliver(verdicts)
             self._commit(change)
@@ -218,14 +218,16 @@ class Index:
 
     def _admit(
         self, arrived: Arrived, keys: Ragged, there: NDArray[np.int64]
-    ) -> tuple[list[Verdict], list[int], list[tuple[int, str]]]:
-        """Verdicts; the documents to be stored; and the stored ones whose place they take."""
+    ) -> tuple[list[Verdict], list[int], list[tuple[int, str]], dict[int, NDArray[np.uint64]]]:
+        """Verdicts; the documents to be stored; the stored ones whose place they take; and further keys to file them
+        under."""
         rows, n = arrived.rows, len(arrived)
         compared = rows.compared.tolist()
         verdicts: list[Verdict] = []
         kept: dict[str, int] = {}
         gone: dict[int, str] = {}
         stale: set[int] = set()
+        filed: dict[int, NDArray[np.uint64]] = {}
         ahead = n
         while len(verdicts) < n:
             start = len(verdicts)
@@ -236,6 +238,7 @@ class Index:
                 joining=True,
                 waiting=np.array(sorted(kept.values()), np.int64),
                 gone=frozenset(gone),
+                filed=filed,
             )
             ahead *= 2
             for i, match in enumerate(found, start):
@@ -251,7 +254,7 @@ class Index:
                     if id in kept:
                         stale.add(kept[id])
                     kept[id] = i
-        return verdicts, sorted(kept.values()), list(gone.items())
+        return verdicts, sorted(kept.values()), list(gone.items()), filed
 
     def add_many(self, documents: Any) -> list[bool]:
         """All of them or, where one is refused, none."""
@@ -260,7 +263,7 @@ class Index:
         keys = self._layout.keys(rows)
         with self.store.writing(keys.values, rows.ids):
             kept = self._unknown(rows)
-            self._commit(self._change(arrived, keys, kept, []))
+            self._commit(self._change(arrived, self._filed(rows, keys), kept, []))
         added = set(kept)
         return [i in added for i in range(len(arrived))]
 
@@ -286,6 +289,7 @@ class Index:
             there = self.store.numbers(arrived.rows.ids)
             last = {id: i for i, id in enumerate(arrived.rows.ids)}
             removed = [(int(there[i]), id) for id, i in last.items() if there[i] >= 0]
+            keys = self._filed(arrived.rows, keys)
             self._commit(self._change(arrived, keys, sorted(last.values()), removed))
         return [bool(number >= 0) for number in there.tolist()]
 
@@ -360,6 +364,10 @@ class Index:
         added = rows.take(chosen)
         return Change(added.ids, self._layout.encode(added), taken(keys, chosen), texts, removed)
 
+    def _filed(self, rows: Rows, keys: Ragged) -> Ragged:
+        """The keys of documents that are added whatever they are similar to, with those of crowds."""
+        return _with(keys, self._judge.further_keys(rows, keys))
+
     def _commit(self, change: Change) -> None:
         if change.ids or change.removed:
             self.store.commit(change)
@@ -380,7 +388,7 @@ class Index:
                 f"this index keeps {KEPT[self.keep]}, which a run does not have; add the documents themselves."
             )
         found = run_rows(result, self._layout)
-        return sum(self._add(rows, self._layout.keys(rows), None, _REPEATED) for rows in found)
+        return sum(self._add(rows, self._layout.keys(rows), None, _REPEATED, sketched=True) for rows in found)
 
     def export(self, path: str | Path) -> int:
         """Write all of it to a Parquet file: id, url, tokens, record, keys, text. How many documents."""
@@ -392,9 +400,13 @@ class Index:
         found = read_export(Path(path), self._layout, self.recipe, self.keep)
         return sum(self._add(rows, keys, texts, _REMOVE) for rows, keys, texts in found)
 
-    def _add(self, rows: Rows, keys: Ragged, texts: list[bytes | None] | None, otherwise: str) -> int:
-        """Add sketched documents, those that are not there. otherwise: the way out where an id is taken."""
+    def _add(
+        self, rows: Rows, keys: Ragged, texts: list[bytes | None] | None, otherwise: str, *, sketched: bool = False
+    ) -> int:
+        """Add sketched documents, those that are not there. otherwise: the way out where an id is taken. sketched:
+        their whole sketches are at hand, else `keys` are all that they are to be found by."""
         with self.store.writing(keys.values, rows.ids):
+            keys = self._filed(rows, keys) if sketched else keys
             try:
                 kept = self._unknown(rows)
             except TakenId as error:
@@ -497,6 +509,15 @@ def _made_by(store: Store) -> tuple[Recipe, Keep]:
 def _living(recipe: Recipe) -> Recipe:
     """As an index uses it: a document belongs to a kept one, the first stays, whatever a collection would do."""
     return recipe.changed(clusters_method="star", clusters_keep="first")
+
+
+def _with(keys: Ragged, filed: dict[int, NDArray[np.uint64]]) -> Ragged:
+    """Keys of documents, and further ones of some."""
+    if not filed:
+        return keys
+    rows = [filed.get(i, np.empty(0, np.uint64)) for i in range(len(keys.offsets) - 1)]
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    return beside(keys, Ragged(np.concatenate(rows), offsets))
 
 
 def _called(recipe: Recipe) -> str:

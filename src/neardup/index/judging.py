@@ -5,6 +5,7 @@ through the same kernel, rule and evidence as a collection does: so a verdict is
 keeps the first of every group (Broder, section 3: a document is compared with those that share features with it).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +20,8 @@ from neardup.evidence import Evidence, Verifier
 from neardup.index import references
 from neardup.index.answers import Keep, Match
 from neardup.index.arriving import Arrived
-from neardup.index.rows import Layout, Rows, addresses, joined, taken
+from neardup.index.crowds import RareKeys, rare_keys
+from neardup.index.rows import Layout, Rows, addresses, beside, joined, taken
 from neardup.index.store import Holders, Store
 from neardup.kernels import equal as kernel
 from neardup.model import RELATIONS
@@ -60,6 +62,8 @@ class _Gathered:
     entries: Ragged
     """The buckets of every row: numbers that are equal where keys are."""
     buckets: int
+    rare: RareKeys
+    """Of those waiting and those asked about."""
 
     @property
     def fixed(self) -> int:
@@ -85,17 +89,21 @@ class Judge:
         joining: bool = False,
         waiting: NDArray[np.int64] | None = None,
         gone: frozenset[int] = frozenset(),
+        filed: dict[int, NDArray[np.uint64]] | None = None,
     ) -> list[Finding | None]:
         """Of every document asked about (places in the batch), the match.
 
         joining: in this order, and those that match nothing count for those after them. waiting: places of documents
-        that are to be stored already. gone: numbers of stored documents that are to be removed.
+        that are to be stored already. gone: numbers of stored documents that are to be removed. filed: takes, by their
+        places, the further keys that documents of crowds are to be stored under.
         """
         waiting = np.empty(0, np.int64) if waiting is None else waiting
         alone = not joining or len(asked) + len(waiting) == 1
         found = self._gather(arrived, keys, asked, waiting, gone, alone=alone)
         if found is None:
             return [None] * len(asked)
+        if filed is not None and len(found.rare.keys):
+            filed.update((int(place), found.rare.filed(len(waiting) + i)) for i, place in enumerate(asked))
         compared = found.rows.compared
         holders = np.empty(len(found.rows), np.int32)
         kernel.first_holders(self._identities(found.rows), compared, holders)
@@ -159,15 +167,24 @@ class Judge:
         own = taken(keys, ours)
         sizes = np.diff(own.offsets)
         values, buckets = np.unique(own.values, return_inverse=True)
-        standing, numbers, records = self._looked_up(values, gone)
-        if alone and not len(standing.numbers):
-            return None
         identity = np.zeros(len(buckets), np.bool_)
         identity[own.offsets[:-1][sizes > 0]] = True  # the first key of every document: of no use in a bucket
+        owners = np.repeat(np.arange(len(ours)), sizes)
+
+        def rare(standing: Holders) -> RareKeys:
+            held = np.bincount(standing.places, minlength=len(values))
+            words, features = arrived.rows.words[ours], ~identity
+            return rare_keys(
+                self.recipe.sketcher, self.store, words, owners[features], buckets[features], held, together=not alone
+            )
+
+        standing, further, numbers, records = self._looked_up(values, gone, rare)
+        if alone and not len(standing.numbers):
+            return None
         stored = self.layout.decode(records)
         rows = Rows.together([stored, self.layout.kept(arrived.rows).take(ours)])
 
-        names = np.zeros(len(values), np.bool_)
+        names = np.zeros(len(values) + len(further.keys), np.bool_)
         names[buckets[identity]] = True
         row = np.minimum(np.searchsorted(numbers, standing.numbers), max(0, len(numbers) - 1))
         there = ~names[standing.places]
@@ -175,14 +192,35 @@ class Judge:
         order = np.argsort(row[there], kind="stable")
         theirs = _ragged(standing.places[there][order], np.bincount(row[there], minlength=len(numbers)))
         mine = _ragged(buckets[~identity], sizes - (sizes > 0))
-        return _Gathered(rows, numbers, waiting, asked, joined([theirs, mine]), len(values))
+        mine = beside(mine, Ragged(further.rows.values + np.uint64(len(values)), further.rows.offsets))
+        return _Gathered(rows, numbers, waiting, asked, joined([theirs, mine]), len(names), further)
+
+    def further_keys(self, rows: Rows, keys: Ragged) -> dict[int, NDArray[np.uint64]]:
+        """Return, by row, the further keys that documents of crowds are to be stored under, where nothing is judged."""
+        sizes = np.diff(keys.offsets)
+        identity = np.zeros(len(keys.values), np.bool_)
+        identity[keys.offsets[:-1][sizes > 0]] = True
+        owners = np.repeat(np.arange(len(rows)), sizes)[~identity]
+        values, places = np.unique(keys.values[~identity], return_inverse=True)
+        held = np.bincount(self.store.holders(values).places, minlength=len(values))
+        found = rare_keys(self.recipe.sketcher, self.store, rows.words, owners, places, held, together=True)
+        return {row: found.filed(row) for row in np.flatnonzero(np.diff(found.rows.offsets)).tolist()}
 
     def _looked_up(
-        self, keys: NDArray[np.uint64], gone: frozenset[int]
-    ) -> tuple[Holders, NDArray[np.int64], list[bytes]]:
-        """Who has these keys, and the numbers and records of those that are there. One without a record was removed
-        before, or replaced since the keys were looked up: where that may be they are looked up again."""
-        moment, standing = self.store.moment(), self.store.holders(keys, gone)
+        self, keys: NDArray[np.uint64], gone: frozenset[int], rare: Callable[[Holders], RareKeys]
+    ) -> tuple[Holders, RareKeys, NDArray[np.int64], list[bytes]]:
+        """Who has these keys, and rare ones, which are numbered behind them; and the numbers and records of those that
+        are there. One without a record was removed before, or replaced since the keys were looked up: where that may be
+        they are looked up again."""
+
+        def look_up() -> tuple[Holders, RareKeys]:
+            standing = self.store.holders(keys, gone)
+            further = rare(standing)
+            more = further.holders
+            places = np.concatenate([standing.places, more.places + len(keys)])
+            return Holders(places, np.concatenate([standing.numbers, more.numbers])), further
+
+        moment, (standing, further) = self.store.moment(), look_up()
         while True:
             numbers = np.unique(standing.numbers)
             if gone:
@@ -191,10 +229,10 @@ class Judge:
             there = np.array([record is not None for record in found], np.bool_)
             settled = there.all() or self.store.moment() == moment
             if not settled:
-                moment, before, standing = self.store.moment(), standing, self.store.holders(keys, gone)
+                moment, before, (standing, further) = self.store.moment(), standing, look_up()
                 settled = np.array_equal(before.numbers, standing.numbers)
             if settled:
-                return standing, numbers[there], [record for record in found if record is not None]
+                return standing, further, numbers[there], [record for record in found if record is not None]
 
     def _identities(self, rows: Rows) -> NDArray[np.uint64]:
         """What names the tokens; and the site, where that matters."""

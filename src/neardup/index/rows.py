@@ -102,6 +102,13 @@ def taken(ragged: Ragged, chosen: NDArray[np.int64]) -> Ragged:
     return Ragged(ragged.values[places], offsets)
 
 
+def beside(first: Ragged, second: Ragged) -> Ragged:
+    """Append to each row of `first` the same row of `second`."""
+    owners = [np.repeat(np.arange(len(part.offsets) - 1), np.diff(part.offsets)) for part in (first, second)]
+    order = np.argsort(np.concatenate(owners), kind="stable")
+    return Ragged(np.concatenate([first.values, second.values])[order], first.offsets + second.offsets)
+
+
 class Layout:
     """How the documents of a recipe become records, and which keys they stand under."""
 
@@ -111,7 +118,7 @@ class Layout:
         by_samples = sketcher.comparison.kind == groups.SAMPLES
         self.samples = sketcher.samples if by_samples else 0
         self.packed = isinstance(recipe.sketch, MinHashSettings) and recipe.sketch.bits == 4 and self.samples % 2 == 0
-        self.words = 0 if by_samples else sketcher.words
+        self.words = 0 if by_samples else sketcher.signed or sketcher.words
         self.later = 0 if later is None else later.words
         self.urls = sketcher.needs_urls or recipe.verify.by_place
         self.ragged = sketcher.has_ragged and not by_samples
@@ -143,7 +150,7 @@ class Layout:
             rows.tokens,
             rows.identities,
             rows.samples if self.samples else np.empty((n, 0), np.uint8),
-            rows.words if self.words else np.empty((n, 0), np.uint64),
+            rows.words[:, -self.words :] if self.words else np.empty((n, 0), np.uint64),
             rows.ragged if self.ragged else nothing(n),
             rows.later,
         )
@@ -161,7 +168,7 @@ class Layout:
             fixed[:, at : at + samples.shape[1]] = samples
             at += samples.shape[1]
         if self.words:
-            fixed[:, at : at + 8 * self.words] = _bytes(rows.words.astype("<u8"))
+            fixed[:, at : at + 8 * self.words] = _bytes(rows.words[:, -self.words :].astype("<u8"))
             at += 8 * self.words
         if self.later:
             fixed[:, at:] = _bytes(rows.later.astype("<u8"))

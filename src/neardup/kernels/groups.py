@@ -30,6 +30,8 @@ Signatures are words[offsets[i]:offsets[i + 1]] and, for SAMPLES, the rows of `s
     CONTAINMENT   the same: the larger of both containments
     FILTER        Bloom filters of texts and of links, the latter weighing parameters[0]; parameters[1]: containment
                   (Jain, Dahlin, Tewari). A row is the number of words of the first filter, that filter, the second one
+    ODD           odd sketches of parameters[0] bits, of minima in parameters[1] bins; the estimate of the resemblance
+                  (Mitzenmacher, Pagh, Pham)
     SITES         parameters[0] features, then bits, then the site: Henzinger's rule for two sites and for one
 """
 
@@ -38,7 +40,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-SAMPLES, EQUAL, BITS, LISTS, BOTTOM, MOD, CONTAINMENT, FILTER, SITES = range(9)
+SAMPLES, EQUAL, BITS, LISTS, BOTTOM, MOD, CONTAINMENT, FILTER, SITES, ODD = range(10)
 """Kinds of scores."""
 
 MEASURED = 64
@@ -206,6 +208,71 @@ def _by_site(a: Any, b: Any, parameters: Any) -> float:
     return 0.0
 
 
+_COUNTED = np.uint64(48)
+_LEAST_EMPTY = 1e-9
+"""The product of the shares of empty bins of two long documents, which is 0: its logarithm is needed."""
+
+
+@njit(nogil=True, cache=True)
+def _odd_counts(words: Any, a: Any, b: Any, size: Any) -> Any:
+    """Bits that differ, and the bins that are not empty of either."""
+    differing: Any = 0
+    for p in range(size - 1):
+        differing += _bits(words[a + p] ^ words[b + p])
+    x, y = words[a + size - 1], words[b + size - 1]
+    differing += _bits(((x ^ y) << np.uint64(16)) >> np.uint64(16))
+    return differing, np.float64(x >> _COUNTED), np.float64(y >> _COUNTED)
+
+
+@njit(nogil=True, cache=True)
+def _log_empty(first: float, second: float, bins: float) -> Any:
+    return np.log(max(_LEAST_EMPTY, (1.0 - first / bins) * (1.0 - second / bins)))
+
+
+@njit(nogil=True, cache=True)
+def _odd(words: Any, a: Any, b: Any, size: Any, parameters: Any) -> Any:
+    """The resemblance ρ for which as many minima agree as the bits tell: N = ρ · bins that are not empty of both."""
+    bits, bins = parameters[0], parameters[1]
+    differing, first, second = _odd_counts(words, a, b, size)
+    share = 1.0 - 2.0 * differing / bits
+    if share <= 0.0:
+        return 0.0
+    agreed = 0.5 * (first + second + 0.5 * bits * np.log(share))
+    if agreed <= 0.0:
+        return 0.0
+    empty = _log_empty(first, second, bins)
+    found = 0.8
+    for _ in range(50):
+        rest = np.exp(empty / (1.0 + found))
+        error = found * bins * (1.0 - rest) - agreed
+        found -= error / (bins * (1.0 - rest) + found * bins * rest * empty / (1.0 + found) ** 2)
+        found = min(1.0, max(0.0, found))
+        if abs(error) < 1e-13 * bins:
+            break
+    return found
+
+
+@njit(nogil=True, cache=True)
+def odd_error(resemblance: float, first: float, second: float, bits: float, bins: float) -> Any:
+    """The standard error of the estimate for documents with so many filled bins, as in analysis.estimators."""
+    empty = min(-1e-9, _log_empty(first, second, bins))
+    rest = np.exp(empty / (1.0 + resemblance))
+    union = bins * (1.0 - rest)
+    x = 4.0 * max(0.0, first + second - 2.0 * resemblance * union) / bits
+    slope = union + resemblance * bins * rest * empty / (1.0 + resemblance) ** 2
+    drawn = max(0.0, 1.0 / union - (1.0 + resemblance) / (-empty * bins)) + rest / bins
+    return np.sqrt(bits * (np.exp(x) - 1.0 - x) / 16.0 / slope**2 + resemblance * (1.0 - resemblance) * drawn)
+
+
+@njit(nogil=True, cache=True)
+def _sure(signatures: Any, i: int, j: int, agreed: float, strict: Any, deviations: float) -> Any:
+    """Whether a score is so many standard errors above strict[0]."""
+    _, _, words, offsets, parameters = signatures
+    a, b = offsets[i], offsets[j]
+    _, first, second = _odd_counts(words, a, b, offsets[i + 1] - a)
+    return agreed >= strict[0] + deviations * odd_error(strict[0], first, second, parameters[0], parameters[1])
+
+
 @njit(nogil=True, cache=True)
 def _score_samples(samples: Any, i: int, j: int, values: float) -> Any:
     agreed = _equal_samples(samples[i], samples[j])
@@ -238,6 +305,8 @@ def score(kind: int, samples: Any, words: Any, offsets: Any, parameters: Any, i:
     """What the signatures of i and j show. The call of a large function would cost as much as comparing two filters."""
     if kind == SAMPLES:
         found = _score_samples(samples, i, j, parameters[0])
+    elif kind == ODD:
+        found = _odd(words, offsets[i], offsets[j], offsets[i + 1] - offsets[i], parameters)
     elif kind == FILTER:
         found = _mixed_match(words, offsets, i, j, parameters[0], parameters[1] != 0.0)
     else:
@@ -380,6 +449,7 @@ def star_round(
     joining: bool,
     remembered: Any,
     room: int,
+    strict: Any,
     centre: Any,
 ) -> tuple[Any, int, Any]:
     """Documents in order of priority: one that is similar to a kept one is removed, any other is kept.
@@ -392,6 +462,10 @@ def star_round(
     count; how many documents this cut short is returned. centre[i] is the first of these, by score and then by
     priority, that is similar to i; i itself where none is, and it is kept. So it does not depend on which other pairs
     were measured, nor in which order.
+
+    Where scores decide, `strict` may ask for more than the threshold: strict[h] standard errors above strict[0] of a
+    candidate with which h documents were compared under the same key, the latest `crowd`; of several keys that with
+    the fewest counts.
 
     What is not measured is presumed. Where a score reaches `presumed`, i is presumed removed, and a few pairs
     are asked for: first those with documents that are settled as kept, so that one measurement may settle i as well.
@@ -412,6 +486,7 @@ def star_round(
     top = bottom.copy()
     standing = np.empty(entries.shape[0], np.int32)  # bucket by bucket: side by side, they are fetched at once
     stamp = np.full(n, -1, np.int32)
+    fewest = np.zeros(n if strict.shape[0] else 0, np.int64)
     settled = np.zeros(n, np.bool_)
     asked = np.empty((1024, 2), np.int32)
     n_asked = 0
@@ -454,6 +529,9 @@ def star_round(
             lowest = max(bottom[bucket], top[bucket] - crowd)
             for at in range(top[bucket] - 1, lowest - 1, -1):
                 j = standing[at]
+                if strict.shape[0]:
+                    height = min(top[bucket] - lowest, strict.shape[0] - 1)
+                    fewest[j] = height if stamp[j] != i else min(fewest[j], height)
                 if stamp[j] != i:
                     stamp[j] = i
                     agreed = score(kind, samples, words, offsets, parameters, i, j)
@@ -478,7 +556,9 @@ def star_round(
                 near[n_unknown] = agreements[c] >= presumed
                 promising += agreements[c] >= presumed
                 n_unknown += 1
-            elif value >= threshold:
+            elif value >= threshold and (
+                strict.shape[0] == 0 or _sure(signatures, i, chosen[c], value, strict, strict[fewest[chosen[c]]])
+            ):
                 centre[i] = chosen[c]
                 break
         similar = centre[i] != i
@@ -637,6 +717,7 @@ def star_pass(
     least: float,
     presumed: float,
     crowd: int,
+    strict: Any,
     cut: Any,
 ) -> tuple[Any, Any]:
     """What `star_round` compares in a bucket, where it is given who stands there: pairs of rows and their scores.
@@ -662,7 +743,12 @@ def star_pass(
                 lowest = max(0, height - crowd)
                 for at in range(height - 1, lowest - 1, -1):
                     agreed = score(kind, samples, words, offsets, parameters, i, stack[at])
-                    if agreed >= least:
+                    if agreed >= least and (
+                        strict.shape[0] == 0
+                        or _sure(
+                            signatures, i, stack[at], agreed, strict, strict[min(height - lowest, strict.shape[0] - 1)]
+                        )
+                    ):
                         enough += 1
                         n_chosen = _remember_best(stack[at], agreed, n_chosen, chosen, agreements)
                 cut[i] = lowest > 0 or enough > n_chosen

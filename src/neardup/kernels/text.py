@@ -10,6 +10,7 @@ Everything on the way stands in this one file, because numba's cache does not no
     minima            fingerprints → the minimum under each of P permutations
     minima_in_bins    the same from one hash: fingerprints → the minimum in each of P bins, none of them empty
     features          minima → k keys, each of s minima
+    odd_sketch        fingerprints → parities of their minima in bins, and how many bins are filled
     features_rabin    the same with Rabin's fingerprints
     sketch_documents  all of the above for every document of a batch
     sort_distinct     fingerprints → sorted set
@@ -538,6 +539,35 @@ def features_rabin(smallest: Any, k: int, s: int, push: Any, keys: Any) -> None:
 
 
 @njit(nogil=True, cache=True)
+def odd_sketch(fingerprints: Any, n: int, throws: Any, bins: int, least: Any, out: Any) -> None:
+    """out = an odd sketch (Mitzenmacher, Pagh and Pham 2014) of the minima in bins (Li, Owen and Zhang 2012).
+
+    Each throw puts every fingerprint into one of its bins, bins / throws in number. The minimum of a bin that is not
+    empty flips one of the throw's bits. So two sketches differ in a bit where an odd number of the minima in which the
+    documents differ flip it. The highest 16 bits of `out` count the bins that are not empty. `least` is room for the
+    minima of a throw.
+    """
+    for w in range(out.shape[0]):
+        out[w] = _ZERO
+    each = np.uint64(bins // throws.shape[0])
+    bits = np.uint64((64 * out.shape[0] - 16) // throws.shape[0])
+    filled = np.uint64(0)
+    for t in range(throws.shape[0]):
+        for b in range(each):
+            least[b] = _NOTHING
+        for i in range(n):
+            x = fingerprints[i] * throws[t]
+            into = ((x >> _S32) * each) >> _S32
+            least[into] = min(least[into], np.uint32(x & _LOW32))
+        for b in range(each):  # without a branch on whether a bin is empty, which nobody could predict
+            there = np.uint64(least[b] != _NOTHING)
+            filled += there
+            bit = np.uint64(t) * bits + ((((np.uint64(least[b]) * _P) >> _S32) * bits) >> _S32)
+            out[bit >> np.uint64(6)] ^= there << (bit & np.uint64(63))
+    out[out.shape[0] - 1] |= filled << np.uint64(48)
+
+
+@njit(nogil=True, cache=True)
 def sketch_documents(
     data: Any,
     offsets: Any,
@@ -554,6 +584,9 @@ def sketch_documents(
     k: int,
     s: int,
     bits: int,
+    rare: int,
+    throws: Any,
+    bins: int,
     status: Any,
     tokens: Any,
     identities: Any,
@@ -565,6 +598,8 @@ def sketch_documents(
     With `once` a shingle goes to one bin of as many as there are permutations (`minima_in_bins`), else under each of
     them. The first k·s minima make the features. `samples` keeps `bits` bits of every minimum, mixed, in a byte: enough
     to estimate the resemblance (Li and König, "b-Bit Minwise Hashing"); it has a column for each permutation, or none.
+    Behind the k features a row of `keys` has the next `rare` minima, two in a word, and then the odd sketch, where
+    there are `throws`.
 
     With `rabin` the shingles are Rabin's, with `feature_push` the features are. Rabin's shingles are mixed on their
     way to the permutations: a bijection, so equal minima mean what they meant.
@@ -578,6 +613,7 @@ def sketch_documents(
     fingerprint = np.empty(longest + 2, np.uint64)
     smallest = np.empty(multiply.shape[0], np.uint32)
     spare = np.empty(multiply.shape[0], np.uint32)
+    least = np.empty(bins, np.uint32)
     dropped = np.uint64(64 - bits)
     for i in range(documents):
         n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
@@ -609,6 +645,11 @@ def sketch_documents(
             features_rabin(smallest, k, s, feature_push, keys[i])
         for p in range(samples.shape[1]):
             samples[i, p] = np.uint8((np.uint64(smallest[p]) * _P) >> dropped)
+        for p in range(0, rare, 2):
+            two = np.uint64(smallest[k * s + p]) | np.uint64(smallest[k * s + p + 1]) << _S32
+            keys[i, k + p // 2] = two
+        if throws.shape[0] > 0:
+            odd_sketch(fingerprint, m, throws, bins, least, keys[i, k + rare // 2 :])
 
 
 @njit(nogil=True, cache=True)

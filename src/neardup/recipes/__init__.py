@@ -18,12 +18,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from neardup.analysis.drops import MARGIN
 from neardup.analysis.filters import PERMUTATIONS, largest_s
 from neardup.clusters.settings import ClusterSettings
 from neardup.errors import RecipeError, UsageError
 from neardup.recipe import Recipe
 from neardup.shingles import ShingleSettings
-from neardup.sketches.minhash import MinHashSettings
+from neardup.sketches.odd import THROWS, OddSettings
 from neardup.text.settings import TextSettings
 
 _ORDER = (
@@ -110,9 +111,15 @@ def stream_recipe(threshold: float = 0.8) -> Recipe:
 def _with_threshold(stream: Recipe, threshold: float) -> Recipe:
     """Features of a fixed length would lose pairs at a lower threshold, and nobody would be told."""
     sketch = stream.sketch
-    assert isinstance(sketch, MinHashSettings)
-    s = largest_s(threshold, stream.verify.recall, sketch.k, sketch.permutations)
-    return stream.changed(sketch_s=s, verify_threshold=float(threshold))
+    assert isinstance(sketch, OddSettings)
+    s = largest_s(threshold, stream.verify.recall, sketch.k, _MINIMA)
+    # with more bins, documents at a low threshold would differ in so many minima that the bits told nothing
+    bins = THROWS * min(64 * sketch.odd // THROWS, round(18 * sketch.odd / (1 - threshold + MARGIN) / THROWS))
+    return stream.changed(sketch_s=s, sketch_bins=bins, verify_threshold=float(threshold))
+
+
+_MINIMA = 96
+"""That the features of recipe `stream` are made of, at the most."""
 
 
 def choose_recipe(

@@ -79,6 +79,11 @@ class Comparison:
     """The score of two equal documents."""
     contained: bool = False
     """A document is similar to one that it is a part of: what is measured exactly is the containment."""
+    drops: float = 0.0
+    """Where the score is an estimate: the most documents that it may call similar although they resemble no other by
+    more than the threshold − 0.05, however many others they are compared with. 0: the score alone decides."""
+    keys: int = 1
+    """Keys of a document, each of which leads to others."""
 
 
 class Sketcher(ABC):
@@ -89,6 +94,8 @@ class Sketcher(ABC):
     samples: int = 0
     """Bytes of samples per document."""
     has_ragged: bool = False
+    signed: int = 0
+    """How many of the words, the last ones, are scored; 0: all of them."""
     needs_urls: bool = False
     """Whether signatures depend on where a document is from."""
     on_the_fly: "Sketcher | None" = None
@@ -131,6 +138,10 @@ class Sketcher(ABC):
     def signatures(self, words: NDArray[np.uint64], ragged: Ragged, urls: list[str | None]) -> Ragged:
         """What the kernels score."""
         return even(words)
+
+    def rare_keys(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Keys, row by row, that an index may use where those of `keys` are crowded; none, unless a sketch has them."""
+        return np.empty((len(words), 0), np.uint64)
 
     def blank(self, n: int) -> Sketches:
         """Sketches of n documents, to be filled in."""

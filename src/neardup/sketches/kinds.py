@@ -10,6 +10,7 @@ from neardup.sketches.bloom import Bloom, BloomSettings
 from neardup.sketches.both import BySite, BySiteSettings, Combined, CombinedSettings
 from neardup.sketches.lists import Lists, ListSettings
 from neardup.sketches.minhash import MinHash, MinHashSettings
+from neardup.sketches.odd import Odd, OddSettings
 from neardup.sketches.samples import Bottom, BottomSettings, Mod, ModSettings
 from neardup.sketches.simhash import SimHash, SimHashSettings
 from neardup.text.settings import TextSettings
@@ -17,6 +18,7 @@ from neardup.text.settings import TextSettings
 SketchSettings = (
     MinHashSettings
     | OnePermutationSettings
+    | OddSettings
     | SimHashSettings
     | CombinedSettings
     | BySiteSettings
@@ -29,6 +31,7 @@ SketchSettings = (
 _KINDS: dict[str, tuple[type[Any], type[Any]]] = {
     "minhash": (MinHashSettings, MinHash),
     "one-permutation": (OnePermutationSettings, OnePermutation),
+    "odd": (OddSettings, Odd),
     "simhash": (SimHashSettings, SimHash),
     "combined": (CombinedSettings, Combined),
     "by-site": (BySiteSettings, BySite),

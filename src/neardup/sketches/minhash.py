@@ -89,6 +89,8 @@ class MinHash(Sketcher):
 
     once = False
     """Whether a shingle goes to one bin, not under every permutation."""
+    rare, bins, throws = 0, 0, np.empty(0, np.uint64)
+    """Minima that are kept whole, and what an odd sketch is made with (`odd`)."""
 
     def __init__(self, text: TextSettings, shingles: ShingleSettings, settings: MinHashSettings) -> None:
         super().__init__(text, shingles, settings.seed)
@@ -129,6 +131,9 @@ class MinHash(Sketcher):
             self.settings.k,
             self.settings.s,
             self.settings.bits,
+            self.rare,
+            self.throws,
+            self.bins,
             made.status,
             made.tokens,
             made.identities,

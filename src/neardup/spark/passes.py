@@ -68,6 +68,7 @@ class StarPass:
                 self.rule.least,
                 self.rule.presumed,
                 crowd,
+                self.rule.strict,
                 cut,
             )
             yield _pairs(places, pairs, scores, cut)

@@ -1,12 +1,14 @@
 """What the sketches of documents show of pairs, and which pairs deserve more than a look at the sketches."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.analysis.drops import MARGIN, deviations
 from neardup.analysis.filters import least_agreement
 from neardup.kernels import groups as kernel
 from neardup.sketches.artefact import Collection
@@ -15,6 +17,10 @@ from neardup.verify.settings import VerifySettings
 
 _SURE = 4.0
 """Standard deviations by which an estimate may lie below the threshold and the pair is still measured."""
+
+
+_HIGHEST = 1024
+"""Documents that a document is compared with under one key at the most, as far as the bound asks for more."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,17 @@ class Rule:
     threshold: float
     """Of the score or, where pairs are measured, of what is measured."""
     measured: bool
+    strict: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Where scores are estimates: strict[h] standard errors above the resemblance strict[0] are asked for as well, of
+    a candidate that was found together with h others. Empty: the threshold is enough."""
+
+
+@cache
+def _strict(below: float, drops: float, keys: int) -> NDArray[np.float64]:
+    """By Bonferroni's inequality: a document that resembles no other by more than `below` is compared with h others
+    under each of its keys, and one of all these estimates reaches the bound with probability `drops` at the most."""
+    heights = range(1, _HIGHEST + 1)
+    return np.array([below, *(deviations(drops, keys, h) for h in heights)])
 
 
 def without_chance(comparison: Comparison, share: Any) -> Any:
@@ -111,7 +128,8 @@ def rule(comparison: Comparison, verify: VerifySettings, samples: int) -> Rule:
     similar = comparison.similar
     if verify.method == "sketch":
         score = verify.threshold if similar is None else similar
-        return Rule(score, score, score, measured=False)
+        strict = _strict(score - MARGIN, comparison.drops, comparison.keys) if comparison.drops else np.empty(0)
+        return Rule(score, score, score, measured=False, strict=strict)
     threshold = verify.threshold
     if similar is not None:
         return Rule(similar, similar, threshold, measured=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.analysis.drops import MARGIN, bar, dropped
 from neardup.atomic import local_place
 from neardup.cli.index.place import index_path, opened, shown
 from neardup.cli.options import without_unneeded
@@ -54,6 +55,9 @@ def _facts(index: "Index", path: str) -> dict[str, Any]:
         if recipe.filter is not None:
             similar = [recipe.verify.threshold + more for more in (0.0, 0.05, 0.1)]
             found["found_at"] = {f"{r:g}": _found(recipe, r, found["judged_by"]) for r in similar if r < 1.0}
+        if found["judged_by"] == "estimate" and not math.isnan(error):
+            unlike = [recipe.verify.threshold - less for less in (MARGIN, 2 * MARGIN)]
+            found["dropped_at"] = {f"{r:g}": _dropped(recipe, r) for r in unlike if r > 0.0}
     return found
 
 
@@ -64,7 +68,23 @@ def _found(recipe: "Recipe", resemblance: float, judged_by: str) -> float:
     error = recipe.sketcher.error(resemblance)
     if judged_by != "estimate" or math.isnan(error) or not error:
         return looked_at
-    return looked_at * NormalDist(resemblance, error).cdf(2 * resemblance - recipe.verify.threshold)
+    return looked_at * (1 - NormalDist(resemblance, error).cdf(_bar(recipe, 1)))
+
+
+def _bar(recipe: "Recipe", others: int) -> float:
+    comparison = recipe.sketcher.comparison
+    return bar(recipe.verify.threshold, recipe.sketcher.error, comparison.drops, comparison.keys, others)
+
+
+def _dropped(recipe: "Recipe", resemblance: float) -> float:
+    """The share of the pages of a template that are called similar wrongly, if any two resemble by so much."""
+    comparison, keys = recipe.sketcher.comparison, recipe.filter.k if recipe.filter else 1
+    error, crowd = recipe.sketcher.error, recipe.clusters.crowd
+    return dropped(resemblance, recipe.verify.threshold, error, comparison.drops, keys, crowd)
+
+
+def _share(share: float) -> str:
+    return f"{share:.2g}" if 0.0 < share < 0.0005 else f"{share:.1%}"
 
 
 def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
@@ -85,6 +105,9 @@ def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
     if "found_at" in facts:
         shares = ", ".join(f"{share:.1%} at {resemblance}" for resemblance, share in facts["found_at"].items())
         table.add_row("finds", f"of pairs with this resemblance: {shares}")
+    if "dropped_at" in facts:
+        shares = ", ".join(f"{_share(share)} at {resemblance}" for resemblance, share in facts["dropped_at"].items())
+        table.add_row("drops", f"of different pages of a template, any two with this resemblance: up to {shares}")
     table.add_row("kept", _KEPT[keep])
     size = in_bytes(facts["bytes"])
     if facts["bytes_per_document"] is not None:
