@@ -76,6 +76,22 @@ def test_recipes_and_keep_policies(spark: SparkSession, pages: Path, name: str, 
     assert kept == sorted(local.kept.column("url").to_pylist())
 
 
+@pytest.mark.parametrize("kind", [pa.int32(), pa.int64(), pa.string()], ids=str)
+def test_ids_keep_their_type(spark: SparkSession, tmp_path: Path, kind: pa.DataType) -> None:
+    text = "the ferry to the island leaves at nine and at noon and at six in the evening"
+    ids = pa.array([7, 3, 100]).cast(kind)
+    pq.write_table(pa.table({"id": ids, "text": [text] * 3}), tmp_path / "in.parquet")
+    local = neardup.dedup(tmp_path / "in.parquet")
+    with neardup.dedup(tmp_path / "in.parquet", engine="spark") as result:
+        for ours, theirs in ((local.removed, result.removed.toArrow()), (local.groups, result.groups.toArrow())):
+            assert rows(ours) == rows(theirs)
+            assert theirs.schema.field("id").type == kind
+        result.write(tmp_path / "out", annotate=True)
+    noted = pq.read_table(tmp_path / "out/kept")
+    assert noted.schema.field("neardup_kept_id").type == kind
+    assert sorted(noted["neardup_kept_id"].drop_null().to_pylist()) == [ids[0].as_py()] * 2
+
+
 VALUES = {
     "whole": pa.array([2**53 + 1, 2**53, 2**53 + 2, None, 5, 5]),
     "decimal": pa.array([None, *(Decimal(f"0.100000000000000000{n}") for n in (3, 1, 2, 3, 1))], pa.decimal128(38, 19)),

@@ -48,6 +48,11 @@ def test_tables_and_files_keep_the_type_of_ids(tmp_path, kind):
     assert neardup.Result.open(out).removed.equals(result.removed)
 
 
+def test_ids_that_are_encoded_keep_their_type():
+    ids = pa.array([7, 3, 9, 100]).dictionary_encode()
+    assert set(of_ids(neardup.dedup(table(ids)).removed.schema)) == {pa.int64()}
+
+
 def write(path, ids: list) -> None:
     lines = ({"id": id, "text": text} for id, text in zip(ids, TEXTS, strict=True) if id is not ...)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))

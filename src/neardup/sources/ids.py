@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.sources.columns import decoded
+
 ID_TYPES = (
     pa.string(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(),
     pa.decimal128(20, 0),
@@ -18,8 +20,9 @@ _UNITED = range(1, ID_TYPES.index(pa.uint64()))
 
 def id_types(column: pa.Array) -> NDArray[np.uint8]:
     """Return for every id of a column the place of its type in ID_TYPES; text where there is no id, for one is made."""
-    place = ID_TYPES.index(column.type) if column.type in ID_TYPES else 0
-    return np.where(np.asarray(column.is_valid()), place, 0).astype(np.uint8)
+    plain = decoded(column)
+    place = ID_TYPES.index(plain.type) if plain.type in ID_TYPES else 0
+    return np.where(np.asarray(plain.is_valid()), place, 0).astype(np.uint8)
 
 
 def common_id_type(places: Iterable[int]) -> pa.DataType:
