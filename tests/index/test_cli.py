@@ -950,3 +950,34 @@ def test_a_shared_index_and_no_word_of_its_password(address, seen, tmp_path, her
     assert not any("sesame" in each.out + each.err for each in done)
     here("create", seen, "-q")
     assert "5 documents added" in here("add", seen, "--export", tmp_path / "out.parquet").err
+
+
+@pytest.mark.parametrize("recipe", ["stream", "default", "mod-n", "resemblance", "lists", "bloom"])
+def test_create_and_info_name_one_recipe(seen, here, recipe):
+    """The one of the index: whatever a collection would do, the first stays."""
+    made = here("create", seen, "--recipe", recipe)
+    told = json.loads(here("info", seen, "--json").out)["recipe_id"]
+    assert told in made.err
+
+
+def test_a_secret_seed_is_drawn_for_every_index(pages, tmp_path, here):
+    ids = []
+    for name in ("one.ndx", "two.ndx"):
+        assert here("create", tmp_path / name, "--secret", "-q").code == 0
+        ids.append(json.loads(here("info", tmp_path / name, "--json").out)["recipe_id"])
+    assert len({*ids, neardup.load_recipe("stream").id}) == 3
+    here("add", tmp_path / "one.ndx", pages / "pages.jsonl", "-q")
+    out = tmp_path / "out"
+    again = ["--against", tmp_path / "one.ndx", "--again", "remove", "--no-report", "-q"]
+    assert here(pages / "pages.jsonl", "-o", out, *again, group=("dedup",)).code == 0
+    counts = json.loads((out / "run.json").read_text())["counts"]
+    assert counts["removed_against_index"] > 0.9 * counts["documents"]
+
+
+def test_it_is_said_when_what_was_measured_becomes_an_estimate(pages, tmp_path, here):
+    for recipe, told in (("default", True), ("stream", False)):
+        out, index = tmp_path / recipe, tmp_path / f"{recipe}.ndx"
+        here(pages / "pages.jsonl", "-o", out, "--recipe", recipe, "--no-report", "-q", group=("dedup",))
+        said = " ".join(here("create", index, "--run", out).err.split())
+        assert ("measured pairs exactly; this index has no texts" in said) == told
+        assert (f"neardup index add INDEX {out / 'kept'}" in said) == told

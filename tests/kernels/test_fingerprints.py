@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from neardup.kernels import text as kernel
 from neardup.kernels import unicode_tables
 from neardup.rabin import choose_polynomial, push_table, second_polynomial, shingle_tables
+from neardup.sketches.base import name_sequences
 from tests.naive import rabin as naive
 from tests.naive import text as naive_text
 
@@ -43,12 +44,15 @@ def batch_of(data: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
 
 def fingerprints_of(data, kind, w, repeats, rabin, room=2000):
     n = len(data)
-    made = (np.zeros(n, np.uint8), np.zeros(n, np.int64), np.zeros((n, 2), np.uint64), np.zeros(n, np.int64))
+    made = (np.zeros(n, np.uint8), np.zeros(n, np.int64), np.zeros((n, 2), np.int64), np.zeros(n, np.int64))
     out = np.zeros(room, np.uint64)
-    total = kernel.fingerprint_documents(
+    total, form = kernel.fingerprint_documents(
         *batch_of(data), KINDS.index(kind), w, repeats, SEED, unicode_tables(), rabin, *made, out
     )
-    status, tokens, identities, ends = made
+    status, tokens, spans, ends = made
+    identities = np.zeros((n, 2), np.uint64)
+    if total >= 0:
+        name_sequences(form, spans, identities)
     starts = [0, *ends.tolist()][:n]
     rows = [out[a:b].tolist() for a, b in zip(starts, ends.tolist(), strict=True)]
     return total, rows, status.tolist(), tokens.tolist(), [tuple(map(int, i)) for i in identities]
@@ -83,8 +87,7 @@ def check(data: list[bytes], kind: str, w: int, repeats: bool, rabin: bool) -> N
             assert (status[i], identities[i]) == (kernel.EMPTY, (0, 0))
             continue
         assert status[i] == (kernel.SHORT if len(hashes) < w else kernel.FINE)
-        mixed = [naive_text.mix(h) for h in hashes] if rabin else hashes
-        assert identities[i] == naive_text.identity(mixed, int(SEED))
+        assert identities[i] == naive_text.identity(naive_text.tokens(text, kind))
 
 
 @pytest.mark.parametrize("rabin", [False, True])
@@ -170,16 +173,18 @@ def test_sketches(columns, bits, repeats, rabin, rabin_features):
     add = source.integers(0, 2**32, size, dtype=np.uint32)
     n = len(EXAMPLES)
     status, tokens = np.zeros(n, np.uint8), np.zeros(n, np.int64)
-    identities, keys, samples = (
-        np.zeros((n, 2), np.uint64),
+    spans, keys, samples = (
+        np.zeros((n, 2), np.int64),
         np.zeros((n, k), np.uint64),
         np.zeros((n, columns), np.uint8),
     )
-    kernel.sketch_documents(
+    form = kernel.sketch_documents(
         *batch_of([t.encode() for t in EXAMPLES]), 0, w, repeats, SEED, unicode_tables(),
         shingle_tables(FIRST, w) if rabin else None, push_table(THIRD) if rabin_features else None,
-        multiply, add, False, k, s, bits, status, tokens, identities, keys, samples,
+        multiply, add, False, k, s, bits, 0, np.empty(0, np.uint64), 0, status, tokens, spans, keys, samples,
     )  # fmt: skip
+    identities = np.zeros((n, 2), np.uint64)
+    name_sequences(form, spans, identities)
     for i, text in enumerate(EXAMPLES):
         hashes, found = expected_of(text, "words", w, repeats, rabin=rabin)
         assert tokens[i] == len(hashes)
@@ -187,8 +192,8 @@ def test_sketches(columns, bits, repeats, rabin, rabin_features):
             assert status[i] == kernel.EMPTY
             continue
         if rabin:
-            hashes, found = [naive_text.mix(h) for h in hashes], [naive_text.mix(f) for f in found]
-        assert tuple(map(int, identities[i])) == naive_text.identity(hashes, int(SEED))
+            found = [naive_text.mix(f) for f in found]
+        assert tuple(map(int, identities[i])) == naive_text.identity(naive_text.tokens(text))
         smallest = naive_text.minima(found, multiply.tolist(), add.tolist())
         if rabin_features:
             assert keys[i].tolist() == naive.features(smallest, k, s, THIRD)

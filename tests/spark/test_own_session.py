@@ -98,3 +98,16 @@ def test_spark_connect(tmp_path: Path) -> None:
     assert [line for line in done.stdout.splitlines() if line.startswith("removed")] == expected
     kept = sorted(pq.read_table(tmp_path / "out" / "kept").column("url").to_pylist())
     assert kept == sorted(local.kept.column("url").to_pylist())
+
+
+def test_a_session_that_nobody_closed_ends_quietly(tmp_path: Path) -> None:
+    """Python takes its objects away in any order: by then nothing is left to stop the session with."""
+    pq.write_table(some_pages(), tmp_path / "pages.parquet")
+    code = "import sys, neardup; result = neardup.dedup(sys.argv[1], engine='spark', master='local[1]', id_field='url')"
+    code += "; print(result.counts['documents'])"
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    command = [sys.executable, "-c", code, str(tmp_path / "pages.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
+    assert (done.returncode, done.stdout) == (0, f"{some_pages().num_rows}\n"), done.stderr[-4000:]
+    assert "Exception ignored" not in done.stderr
+    assert "Traceback" not in done.stderr

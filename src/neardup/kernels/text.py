@@ -2,8 +2,7 @@
 
 Everything on the way stands in this one file, because numba's cache does not notice an edit in another module.
 
-    tokenize          bytes → a 64-bit hash per token of the canonical sequence
-    identity          tokens → 128 bits that name the sequence
+    tokenize          bytes → a 64-bit hash per token of the canonical sequence, and the sequence itself
     shingle           tokens → a 64-bit fingerprint per w consecutive tokens
     shingle_rabin     the same with Rabin's fingerprints
     number_repeats    a set of fingerprints → a multiset with occurrence numbers
@@ -33,9 +32,14 @@ tokens cost a few bits). The permutations are linear, x → a·x + b mod 2^32 wi
 fingerprint (Broder, "Identifying and Filtering Near-Duplicate Documents", section 2: random linear transformations
 are likely to suffice); tests/statistics holds them to the binomial formula. With Rabin's fingerprints the collisions
 are bounded by a theorem (see `neardup.rabin`); what follows them is the same. Rabin's fingerprints are linear too, and
-those of short strings are small numbers, so they are mixed before a permutation or the identity sees them. The mixing
+those of short strings are small numbers, so they are mixed before a permutation sees them. The mixing
 is a bijection: it adds no collision, and a permutation after it is still a permutation. Bins and values in them are
 other bits of the same fingerprint, whose mixing is measured as well.
+
+None of these hashes is made against somebody who knows the seed: for any word such a person finds another one with the
+same 64 bits. What is called identical is therefore not compared by them, but by BLAKE3 (`kernels.blake3`) of the
+canonical sequence: the folded UTF-8 bytes of every token and a zero behind each; behind the tokens of a line, where
+lines are the tokens, a line feed.
 """
 
 from typing import Any
@@ -54,6 +58,8 @@ was not looked at (too long)."""
 _SEPARATOR, _WORD, _SINGLE, _MARK = 0, 1, 2, 3
 _NON_ASCII = np.uint8(255)
 _MARKS = 32  # canonical ordering looks at no more marks at once (Unicode's stream-safe text allows 30)
+_MOST_BYTES = 5 * _MARKS + 8  # that one code point and the marks before it add to the canonical sequence
+AFTER = 2048  # bytes of room behind the canonical sequences: kernels.blake3 reads on there
 
 _IOTA_SUBSCRIPT, _IOTA = np.uint32(0x345), np.uint32(0x3B9)
 """A mark that case folding makes a letter. Marks are put in order before they are folded (Unicode, definition D145), so
@@ -137,6 +143,29 @@ def _letter(h: Any, code: Any, rabin: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
+def _append(form: Any, at: int, code: Any) -> int:
+    """Write a code point as UTF-8 to form[at:]; where it ends."""
+    c = np.uint32(code)
+    if c < 0x80:
+        form[at] = c
+        return at + 1
+    if c < 0x800:
+        form[at] = np.uint32(0xC0) | c >> _U6
+        form[at + 1] = np.uint32(0x80) | (c & _X3F)
+        return at + 2
+    if c < 0x10000:
+        form[at] = np.uint32(0xE0) | c >> _U12
+        form[at + 1] = np.uint32(0x80) | (c >> _U6 & _X3F)
+        form[at + 2] = np.uint32(0x80) | (c & _X3F)
+        return at + 3
+    form[at] = np.uint32(0xF0) | c >> _U18
+    form[at + 1] = np.uint32(0x80) | (c >> _U12 & _X3F)
+    form[at + 2] = np.uint32(0x80) | (c >> _U6 & _X3F)
+    form[at + 3] = np.uint32(0x80) | (c & _X3F)
+    return at + 4
+
+
+@njit(nogil=True, cache=True)
 def _decode(data: Any, i: int, stop: int) -> tuple[Any, int]:
     """One code point of UTF-8 that is not ASCII, and the bytes it takes; 0 bytes where it is not well-formed."""
     first = np.uint32(data[i])
@@ -181,9 +210,13 @@ def tokenize(
     pool: Any,
     out: Any,
     rabin: Any = None,
-) -> int:
-    """Write the token hashes of data[start:stop] to `out`; their number, -1 where the bytes are not UTF-8, -2 where
-    `out` is too small: a few code points unfold to a whole sentence, so the bytes do not bound the tokens.
+    form: Any = None,
+    end: Any = 0,
+) -> tuple[Any, Any]:
+    """Write the token hashes of data[start:stop] to `out`, and the canonical sequence to `form` from `end` on.
+
+    Returns the number of tokens and where the sequence ends. The number is -1 where the bytes are not UTF-8, -2 where
+    `out` is too small, -3 where `form` is: a few code points unfold to a whole sentence, so the bytes bound neither.
 
     A token is a maximal run of letters, digits and the marks on them; in a script without spaces, and always with
     CHARS, a letter with its marks. With LINES a token is all tokens of one line. Code points are folded first:
@@ -207,17 +240,23 @@ def tokenize(
     while True:
         if kind == WORDS and waiting == 0 and not single:
             # The fast path, without a branch on where words end: a hash is written at every byte, and the next one
-            # takes its place unless a word has just ended.
+            # takes its place unless a word has just ended. Indices are unsigned, so that none is looked at for being
+            # negative: a quarter of the time.
             if n + (stop - i) >= out.shape[0]:
-                return -2
+                return -2, end
+            if form is not None and end + (stop - i) >= form.shape[0]:
+                return -3, end
             while i < stop:
-                c = ascii[data[i]]
+                c = ascii[data[np.uint64(i)]]
                 if c == _NON_ASCII:
                     break
                 i += 1
                 letter = np.int64(c != 0)
-                out[n] = h
+                out[np.uint64(n)] = h
                 n += inside & (letter ^ 1)
+                if form is not None:
+                    form[np.uint64(end)] = c
+                    end += inside | letter
                 mask = _ZERO - np.uint64(letter)
                 if rabin is None:
                     h = (((h ^ np.uint64(c)) * _P) & mask) | (seed & ~mask)
@@ -235,7 +274,7 @@ def tokenize(
             if c == _NON_ASCII:
                 code, length = _decode(data, i, stop)
                 if length == 0:
-                    return -1
+                    return -1, end
                 i += length
                 e = entry[np.int64(page[code >> np.uint32(8)]) * 256 + np.int64(code & np.uint32(255))]
                 if e >> np.uint32(10) != 0:
@@ -249,6 +288,8 @@ def tokenize(
                     e = np.uint32(_WORD)
                 i += 1
         for m in range(mapped):
+            if form is not None and end + _MOST_BYTES > form.shape[0]:
+                return -3, end
             if mapped_at != 0:
                 code = pool[mapped_at + 1 + m]
                 e = entry[np.int64(page[code >> np.uint32(8)]) * 256 + np.int64(code & np.uint32(255))]
@@ -270,6 +311,8 @@ def tokenize(
                     this, cls = _IOTA, np.uint32(_WORD)
                 if cls == _MARK:
                     h = _letter(h, this, rabin)
+                    if form is not None:
+                        end = _append(form, end, this)
                     inside = np.int64(1)
                     continue
                 alone = cls == _SINGLE or (kind == CHARS and cls == _WORD)
@@ -278,10 +321,13 @@ def tokenize(
                         line = (line ^ _mix(h)) * _LINE if rabin is None else h
                         line_tokens += 1
                     elif n == out.shape[0]:
-                        return -2
+                        return -2, end
                     else:
                         out[n] = h
                         n += 1
+                    if form is not None:
+                        form[end] = 0
+                        end += 1
                     inside = np.int64(0)
                     single = False
                     h = fresh
@@ -289,14 +335,19 @@ def tokenize(
                         h = _push_byte(line, _SPACE, rabin[0])
                 if cls != _SEPARATOR:
                     h = _letter(h, this, rabin)
+                    if form is not None:
+                        end = _append(form, end, this)
                     inside = np.int64(1)
                     single = alone
             waiting = 0
         if ends_line and line_tokens != 0:
             if n == out.shape[0]:
-                return -2
+                return -2, end
             out[n] = line
             n += 1
+            if form is not None:
+                form[end] = 10
+                end += 1
             line, line_tokens = fresh, 0
             h = fresh
         if end_of_text:
@@ -304,23 +355,24 @@ def tokenize(
     if rabin is None:
         for j in range(n):
             out[j] = _mix(out[j])
-    return n
+    return n, end
 
 
 @njit(nogil=True, cache=True)
-def identity(tokens: Any, n: int, seed: Any) -> tuple[Any, Any]:
-    """128 bits that name a token sequence. Each half mixes xor, rotation and multiplication, so that the sequences
-    which collide under every polynomial hash modulo 2^64 (Thue-Morse words) do not collide here."""
-    a = seed ^ _M1
-    b = seed ^ _M2
-    for i in range(n):
-        t = tokens[i]
-        a ^= t
-        a = ((a << _S27) | (a >> _S37)) * _M3 + _LINE
-        b += t
-        b = (b ^ (b >> _S31)) * _M1
-    length = np.uint64(n)
-    return _mix(a ^ length), _mix(b + length * _P)
+def _padded(form: Any, at: int) -> int:
+    """Write zeros to `form` up to the next multiple of 64, which is returned."""
+    end = (at + 63) // 64 * 64
+    for i in range(at, end):
+        form[i] = 0
+    return end
+
+
+@njit(nogil=True, cache=True)
+def _larger(form: Any, kept: int) -> Any:
+    """Return twice the room, with the first `kept` bytes."""
+    found = np.empty(2 * form.shape[0], np.uint8)
+    found[:kept] = form[:kept]
+    return found
 
 
 @njit(nogil=True, cache=True)
@@ -589,11 +641,12 @@ def sketch_documents(
     bins: int,
     status: Any,
     tokens: Any,
-    identities: Any,
+    spans: Any,
     keys: Any,
     samples: Any,
-) -> None:
-    """Sketch each document of a batch into row i of the output arrays.
+) -> Any:
+    """Sketch each document of a batch into row i of the output arrays, and return the canonical sequences: that of
+    document i is the bytes from spans[i, 0] to spans[i, 1], laid out for `kernels.blake3`.
 
     With `once` a shingle goes to one bin of as many as there are permutations (`minima_in_bins`), else under each of
     them. The first k·s minima make the features. `samples` keeps `bits` bits of every minimum, mixed, in a byte: enough
@@ -615,22 +668,32 @@ def sketch_documents(
     spare = np.empty(multiply.shape[0], np.uint32)
     least = np.empty(bins, np.uint32)
     dropped = np.uint64(64 - bits)
+    form = np.empty(offsets[documents] - offsets[0] + 128 * documents + AFTER, np.uint8)
+    at: Any = 0
     for i in range(documents):
-        n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
-        while n == -2:
-            token = np.empty(2 * token.shape[0], np.uint64)
-            fingerprint = np.empty(token.shape[0], np.uint64)
-            n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
+        n: Any = 0
+        end: Any = at
+        while True:
+            n, end = tokenize(
+                data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin, form, at
+            )
+            if n == -2:
+                token = np.empty(2 * token.shape[0], np.uint64)
+                fingerprint = np.empty(token.shape[0], np.uint64)
+            elif n == -3 or end + AFTER > form.shape[0]:
+                form = _larger(form, at)
+            else:
+                break
+        spans[i, 0] = spans[i, 1] = at
         if n <= 0:
             status[i] = INVALID if n < 0 else EMPTY
             tokens[i] = 0
             continue
         status[i] = SHORT if n < w else FINE
         tokens[i] = n
+        spans[i, 1] = end
+        at = _padded(form, end)
         m = shingle(token, n, w, fingerprint, rabin)
-        if rabin is not None:
-            _mix_all(token, n)
-        identities[i, 0], identities[i, 1] = identity(token, n, seed)
         if repeats:
             number_repeats(fingerprint, m, token)
         if rabin is not None:
@@ -650,6 +713,7 @@ def sketch_documents(
             keys[i, k + p // 2] = two
         if throws.shape[0] > 0:
             odd_sketch(fingerprint, m, throws, bins, least, keys[i, k + rare // 2 :])
+    return form
 
 
 @njit(nogil=True, cache=True)
@@ -676,10 +740,10 @@ def shingle_sets(
     total = 0
     for c in range(chosen.shape[0]):
         i = chosen[c]
-        n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
+        n, _ = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
         while n == -2:
             token = np.empty(2 * token.shape[0], np.uint64)
-            n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
+            n, _ = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
         if total + n > out.shape[0]:
             return -1
         m = shingle(token, max(n, 0), w, out[total:], rabin)
@@ -703,16 +767,18 @@ def fingerprint_documents(
     rabin: Any,
     status: Any,
     tokens: Any,
-    identities: Any,
+    spans: Any,
     ends: Any,
     out: Any,
-) -> int:
+) -> tuple[Any, Any]:
     """Write the shingle fingerprints of each document of a batch to `out`, in order of occurrence, one document behind
-    the other; their total, or -1 where `out` is too small. Those of document i end at ends[i].
+    the other; their total, or -1 where `out` is too small, and the canonical sequences. Those of document i end at
+    ends[i].
 
     With w = 1 they are the tokens' hashes themselves, without the step from a token to a shingle: of the mixing hash
     where `rabin` is None, else Rabin's. With `repeats` the k-th occurrence is an element of its own, as in
-    `sketch_documents`, and the order is another. `status`, `tokens` and `identities` are those of `sketch_documents`.
+    `sketch_documents`, and the order is another. `status`, `tokens`, `spans` and the sequences are those of
+    `sketch_documents`.
     """
     ascii, page, entry, pool = tables
     longest = 0
@@ -720,12 +786,23 @@ def fingerprint_documents(
     for i in range(documents):
         longest = max(longest, offsets[i + 1] - offsets[i])
     token = np.empty(longest + 2, np.uint64)
+    form = np.empty(offsets[documents] - offsets[0] + 128 * documents + AFTER, np.uint8)
+    at: Any = 0
     total = 0
     for i in range(documents):
-        n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
-        while n == -2:
-            token = np.empty(2 * token.shape[0], np.uint64)
-            n = tokenize(data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin)
+        n: Any = 0
+        end: Any = at
+        while True:
+            n, end = tokenize(
+                data, offsets[i], offsets[i + 1], kind, seed, ascii, page, entry, pool, token, rabin, form, at
+            )
+            if n == -2:
+                token = np.empty(2 * token.shape[0], np.uint64)
+            elif n == -3 or end + AFTER > form.shape[0]:
+                form = _larger(form, at)
+            else:
+                break
+        spans[i, 0] = spans[i, 1] = at
         ends[i] = total
         if n <= 0:
             status[i] = INVALID if n < 0 else EMPTY
@@ -735,19 +812,18 @@ def fingerprint_documents(
         tokens[i] = n
         m = max(n - w + 1, 1)
         if total + m > out.shape[0]:
-            return -1
+            return -1, form
         if w == 1:
             out[total : total + n] = token[:n]
         else:
             shingle(token, n, w, out[total:], rabin)
-        if rabin is not None:
-            _mix_all(token, n)
-        identities[i, 0], identities[i, 1] = identity(token, n, seed)
+        spans[i, 1] = end
+        at = _padded(form, end)
         if repeats:
             number_repeats(out[total:], m, token)
         total += m
         ends[i] = total
-    return total
+    return total, form
 
 
 def ascii_table() -> NDArray[np.uint8]:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
+from secrets import randbits
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +19,15 @@ from neardup.analysis.estimators import minhash_error
 from neardup.errors import RecipeError
 from neardup.kernels import text as kernel
 from neardup.kernels import unicode_tables
+from neardup.kernels.blake3 import digests
 from neardup.model import Measure
 from neardup.rabin import shingle_tables
 from neardup.shingles import ShingleSettings
 from neardup.text.batches import TextBatch
 from neardup.text.settings import TextSettings
+
+_DRAWN = np.uint64(randbits(63))
+"""The seed of shingle sets that do not leave this process."""
 
 
 class Ragged(NamedTuple):
@@ -168,12 +173,12 @@ class Sketcher(ABC):
         width = 1 if of_tokens else self.shingles.width
         rabin = self._rabin_of_tokens if of_tokens else self.rabin
         made = self.blank(n)
-        ends = np.zeros(n, np.int64)
+        ends, spans = np.zeros(n, np.int64), np.zeros((n, 2), np.int64)
         room = int(batch.sizes.sum()) + 2 * n + 2
         total = -1
         while total < 0:
             out = np.empty(room, np.uint64)
-            total = kernel.fingerprint_documents(
+            total, form = kernel.fingerprint_documents(
                 batch.data,
                 batch.offsets,
                 self.text.kind,
@@ -184,15 +189,22 @@ class Sketcher(ABC):
                 rabin,
                 made.status,
                 made.tokens,
-                made.identities,
+                spans,
                 ends,
                 out,
             )
             room *= 2
+        name_sequences(form, spans, made.identities)
         return Ragged(out[:total], np.concatenate([[0], ends])), made
 
-    def shingle_sets(self, batch: TextBatch, chosen: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """The sorted shingle sets of the chosen documents, one behind the other, and their sizes."""
+    def shingle_sets(
+        self, batch: TextBatch, chosen: NDArray[np.int64], seed: np.uint64 = _DRAWN
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Return the sorted shingle sets of the chosen documents, one behind the other, and their sizes.
+
+        seed: of the hash of words; drawn anew in every process if not given, so that nobody can prepare two words with
+        one hash. Overlaps do not depend on it; sets compare where it is the same. Rabin's fingerprints have none.
+        """
         sizes = np.zeros(len(chosen), np.int64)
         room = int(batch.sizes[chosen].sum()) + 2
         total = -1
@@ -205,7 +217,7 @@ class Sketcher(ABC):
                 self.text.kind,
                 self.shingles.width,
                 self.shingles.repeats,
-                self.seed,
+                seed,
                 self.tables,
                 self.rabin,
                 sizes,
@@ -213,6 +225,11 @@ class Sketcher(ABC):
             )
             room *= 2
         return sets[:total], sizes
+
+
+def name_sequences(form: NDArray[np.uint8], spans: NDArray[np.int64], identities: NDArray[np.uint64]) -> None:
+    """Write the identity of each document: 128 bits of BLAKE3 of its canonical sequence, which a kernel has made."""
+    digests(form[: len(form) // 4 * 4].view(np.uint32), spans, identities)
 
 
 def mixed(values: NDArray[np.uint64], salt: int) -> NDArray[np.uint64]:

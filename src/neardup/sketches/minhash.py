@@ -21,7 +21,7 @@ from neardup.kernels import groups
 from neardup.kernels import text as kernel
 from neardup.rabin import push_table, second_polynomial
 from neardup.shingles import ShingleSettings
-from neardup.sketches.base import Comparison, Ragged, Sketcher, Sketches, check_seed, even, mixed
+from neardup.sketches.base import Comparison, Ragged, Sketcher, Sketches, check_seed, even, mixed, name_sequences
 from neardup.text.batches import TextBatch
 from neardup.text.settings import TextSettings
 
@@ -115,7 +115,8 @@ class MinHash(Sketcher):
     def sketch(self, batch: TextBatch) -> Sketches:
         """Minima → features, and samples where they are kept."""
         made = self.blank(len(batch.offsets) - 1)
-        kernel.sketch_documents(
+        spans = np.zeros((len(made.status), 2), np.int64)
+        form = kernel.sketch_documents(
             batch.data,
             batch.offsets,
             self.text.kind,
@@ -136,10 +137,11 @@ class MinHash(Sketcher):
             self.bins,
             made.status,
             made.tokens,
-            made.identities,
+            spans,
             made.words,
             made.samples,
         )
+        name_sequences(form, spans, made.identities)
         return made
 
     @property

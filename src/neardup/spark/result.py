@@ -7,6 +7,7 @@ result.counts          counts of everything
 result.write(path)     the folder that the command writes, wherever Spark reaches
 """
 
+import atexit
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -59,6 +60,8 @@ class SparkResult:
         self._decisions, self._formed, self._candidates = decisions, formed, candidates
         self._steps, self._claim, self._closing = steps, claim, closing
         self.recipe, self.said = recipe, said
+        # A session that is let go of when Python ends cannot be stopped any more: its gateway is gone by then.
+        atexit.register(closing.close)
 
     @cached_property
     def kept(self) -> DataFrame:
@@ -219,6 +222,7 @@ class SparkResult:
 
     def close(self) -> None:
         """Let go of what executors keep for it, and stop the session if it was started for this."""
+        atexit.unregister(self._closing.close)
         self._closing.close()
 
     def __enter__(self) -> "SparkResult":

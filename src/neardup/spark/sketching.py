@@ -212,7 +212,7 @@ class Shelving:
             url = documents.columns[fields.url].cast(pa.string()) if fields.url else None
             text, _ = readable(documents, fields.html, extract, url)
             if self.exact:
-                values, sizes = sketcher.shingle_sets(text, np.arange(n))
+                values, sizes = sketcher.shingle_sets(text, np.arange(n), sketcher.seed)
                 sets = pieces(values, np.concatenate([[0], np.cumsum(sizes)]))
             else:
                 sets = pa.array([b""] * n, pa.binary())

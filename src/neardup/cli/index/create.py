@@ -1,13 +1,14 @@
 """neardup index create PATH."""
 
 from pathlib import Path
+from secrets import randbits
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup.cli.index.place import index_path, is_there, refuse_files, shown, take_back
 from neardup.cli.options import index_recipe_options, recipe_of, without_unneeded
-from neardup.errors import NeardupError, RecipeError, StoreError
+from neardup.errors import NeardupError, RecipeError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from neardup.recipe import Recipe
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     metavar="OUT",
     help="Begin with the kept documents of a finished `neardup dedup`; no text is read.",
 )
+@click.option(
+    "--secret",
+    is_flag=True,
+    help="Draw a seed that nobody knows, for documents of strangers: none can be written to be taken for another.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def create(path: str, **given: Any) -> None:
     """Make an index: an empty one, or one with the kept documents of a finished run.
@@ -44,6 +50,7 @@ def create(path: str, **given: Any) -> None:
     from neardup.cli.show import Talk, many
     from neardup.index import Index
     from neardup.index.moving import sketched_alike
+    from neardup.recipes import name_of
     from neardup.result import Result
 
     talk = Talk(quiet=given["quiet"])
@@ -55,18 +62,29 @@ def create(path: str, **given: Any) -> None:
     with talk:
         result = None if given["run"] is None else Result.open(given["run"])
         recipe = _recipe(given, None if result is None else result.recipe)
+        if given["secret"]:
+            if result is not None:
+                raise UsageError("--secret: the sketches of a run have the run's seed; add the documents themselves.")
+            recipe = recipe.changed(sketch_seed=randbits(62))
         if result is not None and not sketched_alike(recipe, result.recipe):
             raise RecipeError(
                 f"--run {given['run']}: was made by recipe {result.recipe.id}, and {recipe.id} is asked for; their "
                 "sketches do not compare. Leave out --recipe and settings that change it: then it is the run's."
             )
         with Index.open(path, recipe, keep=given["keep"]) as index:
+            recipe = index.recipe
             try:
                 added = 0 if result is None else index.add_run(result)
             except (NeardupError, KeyboardInterrupt):  # what was asked for is no empty one
                 take_back(path, index)
                 raise
     talk.say(f"{shown(path)}: {many(added, 'document')}. {_about(recipe, given['keep'])}")
+    if result is not None and result.recipe.verify.method == "exact":
+        talk.say(
+            "The run measured pairs exactly; this index has no texts, and judges by sketches. For exact verdicts make "
+            f"an empty one with --recipe {name_of(result.recipe) or 'FILE'} --keep text and add the kept documents: "
+            f"neardup index add INDEX {given['run'] / 'kept'}"
+        )
     if given["keep"] != "sketch" and recipe.verify.method != "exact":
         talk.say(
             f"--keep {given['keep']}: texts are kept, and verdicts do not use them: this recipe does not measure "
