@@ -101,8 +101,11 @@ def test_without_texts_estimates_do(facts):
     assert all(more >= 0 for _, more, *_ in rows)
 
 
+FOUR_BITS = neardup.load_recipe("default").changed(sketch_bits=4)
+
+
 def test_estimates_from_4_bits_are_those_of_the_run(tmp_path):
-    facts = Facts(run_over(tmp_path, crawl(200, seed=5), recipe="stream", verify="exact"), 1)
+    facts = Facts(run_over(tmp_path, crawl(200, seed=5), recipe=FOUR_BITS, verify="exact"), 1)
     found = below.find_neighbours(facts)
     assert len(found.of) >= 20
     sketcher = facts.recipe.sketcher
