@@ -93,7 +93,10 @@ def _cut(batch: pa.RecordBatch, heavy: str) -> Iterator[pa.RecordBatch]:
     if not batch.num_rows:
         return
     files = batch.column("file").to_numpy()
-    sizes = np.cumsum(pc.binary_length(batch.column(heavy)).fill_null(0).to_numpy().astype(np.int64))
+    texts = batch.column(heavy)
+    if column_kind(texts.type) == "other":  # which is told where it is read
+        texts = pa.nulls(len(texts), pa.binary())
+    sizes = np.cumsum(pc.binary_length(texts).fill_null(0).to_numpy().astype(np.int64))
     parts = sizes // BATCH_BYTES
     changes = np.flatnonzero((files[1:] != files[:-1]) | (parts[1:] != parts[:-1])) + 1
     for start, stop in zip([0, *changes], [*changes, batch.num_rows], strict=True):
