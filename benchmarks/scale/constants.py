@@ -31,7 +31,7 @@ STAGES = {
     "order": ("order",),
     "members": ("members",),
     "texts again": ("shelf",),
-    "buckets": ("round",),
+    "buckets": ("crowd", "round"),
     "measure": ("measured", "centres"),
     "decide": ("decided",),
     "write": ("removed", "groups", "kept"),

@@ -20,6 +20,7 @@ from neardup.candidates.features import Buckets, bucket
 from neardup.clusters.form import Formed, form
 from neardup.clusters.keep import keep_columns, keep_order, keep_remarks, needs_ids
 from neardup.clusters.linked import link_features, linking_memory
+from neardup.clusters.loss import Loss, loss
 from neardup.engines.machine import free_memory
 from neardup.errors import WorkError
 from neardup.evidence import Evidence, Verifier
@@ -48,12 +49,23 @@ class Decision:
     kept_in_removed: NDArray[np.float64]
     measured: NDArray[np.uint8]
     crowded: int
+    """Documents that are kept though they were compared with only some of their many candidates."""
     rounds: int
     candidates: int
     """Documents that share a key with another one."""
     pairs: int
     """Pairs that were measured, beyond what the sketches show."""
+    crowded_sampled: int = 0
+    """How many of the crowded ones were compared with all of their candidates afterwards."""
+    crowded_missed: int = 0
+    """How many of these are similar to a kept one."""
     known: pa.Table = field(default_factory=KNOWN.empty_table)
+
+    @property
+    def recall_lost(self) -> tuple[float, float, float]:
+        """The share of near-duplicates that are lost in crowds, with the ends of its 95 % interval."""
+        lost = Loss(self.crowded, self.crowded_sampled, self.crowded_missed)
+        return lost.recall(int((self.relation != RELATIONS.index("identical")).sum()))
 
     @property
     def known_numbers(self) -> NDArray[np.int64]:
@@ -64,7 +76,7 @@ class Decision:
 _COLUMNS = (
     "removed", "kept_for", "relation", "score", "resemblance", "removed_in_kept", "kept_in_removed", "measured",
 )  # fmt: skip
-_COUNTS = ("crowded", "rounds", "candidates", "pairs")
+_COUNTS = ("crowded", "crowded_sampled", "crowded_missed", "rounds", "candidates", "pairs")
 
 
 def write_decision(path: Path, decision: Decision) -> None:
@@ -128,14 +140,22 @@ def _decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     buckets = buckets.among(_order(gathered, buckets.members))
     begin("verify")
     verifier = Verifier.of(gathered, buckets.members, remember=True)
+    missed = Loss()
     if linked is None:
-        formed = form(buckets, verifier.signatures, verifier.rule, recipe.clusters, verifier.measure, verifier.known)
+        relieved, shown, rule, clusters = (
+            verifier.relieved(buckets),
+            verifier.signatures,
+            verifier.rule,
+            recipe.clusters,
+        )
+        formed = form(relieved, shown, rule, clusters, verifier.measure, verifier.known, sites=verifier.sites)
+        missed = loss(relieved, shown, rule, formed, verifier.look_up, star=clusters.method == "star")
     else:
         formed = _first_of_component(linked[buckets.members])
     removed = np.flatnonzero(formed.centre != np.arange(len(buckets.members)))
     evidence = verifier.evidence(np.stack([removed, formed.centre[removed]], axis=1))
     begin("decide")
-    return _spread(ranked, holders, buckets, formed, evidence)
+    return _spread(ranked, holders, buckets, formed, evidence, missed)
 
 
 def by_features_alone(recipe: Recipe) -> bool:
@@ -170,7 +190,7 @@ def _most_of(free: int | None) -> int | None:
 def _first_of_component(components: NDArray[np.int32]) -> Formed:
     """Rows are in the order of the keep policy: the first of a component stands for it."""
     _, firsts, place = np.unique(components, return_index=True, return_inverse=True)
-    return Formed(firsts[place].astype(np.int32), crowded=0, rounds=1, measured=0)
+    return Formed(firsts[place].astype(np.int32), np.zeros(len(place), np.bool_), rounds=1, measured=0)
 
 
 def _identity_sets(gathered: Gathered) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -210,6 +230,7 @@ def _spread(
     buckets: Buckets,
     formed: Formed,
     found: Evidence,
+    missed: Loss,
 ) -> Decision:
     """From representatives to all members of their identity sets."""
     n_rows = len(buckets.members)
@@ -246,7 +267,9 @@ def _spread(
         removed_in_kept=inside,
         kept_in_removed=around,
         measured=np.where(measured, MEASURED.index(found.how), MEASURED.index("identity")).astype(np.uint8),
-        crowded=formed.crowded,
+        crowded=missed.crowded,
+        crowded_sampled=missed.sampled,
+        crowded_missed=missed.missed,
         rounds=formed.rounds,
         candidates=n_rows,
         pairs=formed.measured,

@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.candidates.crowds import Thresholds, crowded_rows, enriched, relieved, weighed
+from neardup.candidates.features import Buckets
 from neardup.gather import Gathered
 from neardup.kernels import groups as kernel
 from neardup.model import RELATIONS, Measured
@@ -111,6 +113,36 @@ class Verifier:
         return Rule(given.least, given.presumed, self.projected.threshold, measured=True)
 
     @property
+    def measures_resemblance(self) -> bool:
+        """Whether the exact resemblance alone decides about candidates."""
+        comparison = self.signatures.comparison
+        return self.exact and not self.by_containment and self.projected is None and comparison.similar is None
+
+    @property
+    def sites(self) -> NDArray[np.int32] | None:
+        """The site of every row; None where sites do not matter."""
+        return None if self.places is None else self.places.hosts[self.members]
+
+    def relieved(self, buckets: Buckets) -> Buckets:
+        """Return buckets in which documents of one template meet by rare shingles, where resemblances are measured.
+
+        buckets: of the rows of `members`.
+        """
+        meter, rows = self.meter, crowded_rows(buckets)
+        if not len(rows) or not self.measures_resemblance or not isinstance(meter, Meter):
+            return buckets
+        rows = rows[meter.in_shelf_order(self.members[rows])]
+        verify = self.recipe.verify
+        documents = self.members[rows]
+        crowd = weighed(rows, meter.shelf.sizes[documents], lambda: meter.sets(documents), verify.threshold)
+        if self.recipe.clusters.method == "components":
+            return enriched(buckets, crowd)
+        if self.places is None:
+            return relieved(buckets, crowd, Thresholds(verify.threshold, verify.threshold))
+        pages = self.places.pages[self.members]
+        return relieved(buckets, crowd, Thresholds(verify.threshold, verify.same_site), self.sites, pages)
+
+    @property
     def _contained_from(self) -> float:
         """All of it, unless the recipe judges by containment."""
         if not self.by_containment:
@@ -130,10 +162,19 @@ class Verifier:
 
     def measure(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
         """What decides about pairs: equal bits, or the resemblance (0 where a first test fails)."""
+        return self._measured(asked, remember=True)
+
+    def look_up(self, asked: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the same, and write nothing down."""
+        return self._measured(asked, remember=False)
+
+    def _measured(self, asked: NDArray[np.int32], *, remember: bool) -> NDArray[np.float64]:
         pairs = self.members[asked]
         if self.projected is None:
-            value = self._value(self.meter.measure(pairs)) if self.meter else self.signatures.scores(asked)
-            return self._judged(value, pairs)
+            if self.meter is None:
+                return self._judged(self.signatures.scores(asked), pairs)
+            found = self.meter.measure(pairs) if remember else self.meter.look_up(pairs)
+            return self._judged(self._value(found), pairs)
         bits = self.projected.measure(pairs)
         if not self.exact or self.meter is None:
             return bits

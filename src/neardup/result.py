@@ -202,6 +202,7 @@ class Result:
             "candidates": self.decision.candidates,
             "pairs_measured": self.decision.pairs,
             "crowded": self.decision.crowded,
+            "recall_lost_in_crowds": dict(zip(("share", "low", "high"), self.decision.recall_lost, strict=True)),
         }
 
     @property

@@ -1,10 +1,21 @@
 """What "the same passage" means: w consecutive tokens, as a set or as a multiset (Broder, section 2)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from neardup.errors import RecipeError
 from neardup.rabin import check_polynomial, choose_polynomial
+
+
+class ShingleSets(NamedTuple):
+    """The sorted shingle sets of some documents: values[starts[d] : starts[d] + sizes[d]]."""
+
+    values: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

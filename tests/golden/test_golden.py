@@ -25,7 +25,7 @@ OTHERS = {
     "weight": "log", "same": 301, "different": 302, "sites": "public-suffix", "lists": 5, "repetitions": 2,
     "ordered": False, "m": 50, "n": 50, "measure": "containment", "chunk": 512, "longest": 70000, "window": 32,
     "grow": False, "hashes": 4, "per_chunk": 9, "polynomial": "0x1000000000000001b", "needed": 2,
-    "same_site": 0.9, "sampled": 500, "odd": 13, "bins": 772, "rare": 50, "drops": 0.02,
+    "same_site": 0.9, "sampled": 500, "odd": 13, "bins": 772, "rare": 50, "drops": 0.02, "measured": 7,
 }  # fmt: skip
 EITHER = {
     ("shingles", "fingerprint"): {"mixed", "rabin"},

@@ -16,22 +16,33 @@ def star(
     similar: Callable[[int, int], bool],
     crowd: int = 10**9,
     best: int = 10**9,
+    role: Callable[[int, object], int] = lambda i, bucket: 3,
+    site: Callable[[int], int] = lambda i: -1,
 ) -> list[int]:
     """The kept document that each one is removed for, or itself; documents in order of priority.
 
     One is compared with the kept ones in its buckets, of each bucket with the latest `crowd`. Of those that score
     `least` or more the `best` count, by score and then by priority, and the first that is similar is the kept one.
+
+    Role 1: it looks in a bucket; 2: it stands there; 4: it passes over documents of its own site, unless that is -1.
     """
     standing: dict[object, list[int]] = {}
     answer = []
+
+    def seen(i: int, bucket: object) -> list[int]:
+        there = standing.get(bucket, []) if role(i, bucket) & 1 else []
+        own = site(i) if role(i, bucket) & 4 else -1
+        return [j for j in there if own < 0 or site(j) != own][-crowd:]
+
     for i in range(n):
-        candidates = {j for bucket in buckets(i) for j in standing.get(bucket, [])[-crowd:]}
+        candidates = {j for bucket in buckets(i) for j in seen(i, bucket)}
         ordered = sorted((j for j in candidates if score(i, j) >= least), key=lambda j: (-score(i, j), j))
         centre = next((j for j in ordered[:best] if similar(i, j)), i)
         answer.append(centre)
         if centre == i:
             for bucket in buckets(i):
-                standing.setdefault(bucket, []).append(i)
+                if role(i, bucket) & 2:
+                    standing.setdefault(bucket, []).append(i)
     return answer
 
 

@@ -57,7 +57,9 @@ def _buckets(documents: int, *, one: bool) -> pa.Table:
     rows = np.arange(documents) if one else np.repeat(np.arange(documents), np.diff(found.offsets))
     order = np.lexsort([rows, keys])
     at = pa.array(rows[order])
-    return pa.table({"key": keys[order], "row": at, "signature": binaries(made.samples).take(at)})
+    role, site = pa.array(np.full(len(at), 3, np.int32)), pa.nulls(len(at), pa.int64())
+    shown = binaries(made.samples).take(at)
+    return pa.table({"key": keys[order], "row": at, "role": role, "site": site, "signature": shown})
 
 
 def _passed(rows: pa.Table, removed: bytes | None) -> tuple[list[tuple[int, int, float]], list[int]]:

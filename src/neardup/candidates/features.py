@@ -6,7 +6,7 @@ twice is never left out; one that occurs once may survive a pass by a collision,
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from neardup.errors import RecipeError
 from neardup.kernels import counting
 from neardup.kernels import equal as kernel
+from neardup.kernels.groups import LOOKS, STANDS
 from neardup.sketches.base import Ragged
 
 _COUNTERS_PER_KEY = 4
@@ -36,6 +37,13 @@ class Buckets:
     begins: NDArray[np.int64]
     count: int
     """How many buckets there are."""
+    roles: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
+    """What a document does in each of its buckets (kernels.groups.LOOKS, STANDS, ELSEWHERE); both of the first if none
+    is given."""
+
+    def __post_init__(self) -> None:
+        if len(self.roles) != len(self.entries):
+            object.__setattr__(self, "roles", np.full(len(self.entries), LOOKS | STANDS, np.uint8))
 
     @classmethod
     def empty(cls, members: NDArray[np.int64]) -> "Buckets":
@@ -47,7 +55,7 @@ class Buckets:
         sizes = np.diff(self.begins)[chosen]
         begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         places = np.arange(begins[-1]) + np.repeat(self.begins[chosen] - begins[:-1], sizes)
-        return Buckets(self.members[chosen], self.entries[places], begins, self.count)
+        return Buckets(self.members[chosen], self.entries[places], begins, self.count, self.roles[places])
 
 
 def bucket(keys: Keys, chosen: NDArray[np.bool_]) -> Buckets:

@@ -4,7 +4,7 @@ import shlex
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -165,10 +165,7 @@ def summary(
     for kind, number in problems.items():
         table.add_row(f"  {kind}", f"{number:,}", "compared like others" if kind in COMPARED_ANYWAY else "not compared")
     if counts["crowded"]:
-        table.add_row(
-            "[yellow]crowded[/yellow]", f"{counts['crowded']:,}",
-            f"compared with {recipe.clusters.crowd:,} of more candidates that share a feature; recall is lower there",
-        )  # fmt: skip
+        table.add_row("[yellow]crowded[/yellow]", f"{counts['crowded']:,}", crowded(counts, recipe))
     console.print()
     console.print(table)
     seconds = sum(s.seconds for s in result.steps)
@@ -186,6 +183,17 @@ def summary(
         if first.isprintable():  # others could not be typed, and a terminal would obey them
             asked = escape(f"neardup explain {shlex.quote(str(out))} {shlex.quote(first)}")
             console.print(f"[dim]Why one of them: {asked}[/dim]", soft_wrap=True)
+
+
+def crowded(counts: dict[str, Any], recipe: Recipe) -> str:
+    """Say what is lost because of documents that were compared with some of their candidates alone."""
+    said = f"kept, and compared with {recipe.clusters.crowd:,} of more candidates under a key"
+    lost = counts.get("recall_lost_in_crowds")
+    if lost is not None:
+        said += (
+            f"; {lost['share']:.1%} of the near-duplicates are missed by it ({lost['low']:.1%} to {lost['high']:.1%})"
+        )
+    return f"{said}. More: --set clusters.crowd={4 * recipe.clusters.crowd}"
 
 
 def judged(recipe: Recipe, estimated: int = 0) -> str:

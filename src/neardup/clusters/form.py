@@ -31,10 +31,15 @@ class Formed:
     """centre[i] is the row whose document stands for row i; itself where it is kept."""
 
     centre: NDArray[np.int32]
-    crowded: int
-    """How many documents were compared with only some of their many candidates."""
+    cut_short: NDArray[np.bool_]
+    """Rows that are kept though they were compared with only some of their many candidates."""
     rounds: int
     measured: int
+
+    @property
+    def crowded(self) -> int:
+        """How many rows were cut short."""
+        return int(self.cut_short.sum())
 
 
 def form(
@@ -45,10 +50,13 @@ def form(
     measure: Measure,
     known: tuple[NDArray[np.int32], NDArray[np.float64]],
     *,
+    sites: NDArray[np.int32] | None = None,
     fixed: int = 0,
     joining: bool = True,
 ) -> Formed:
     """Cluster documents whose rows are in the order of the keep policy. `known`: pairs measured in an earlier run.
+
+    sites: the number of each row's site, -1 where it is unknown; for buckets in which sites matter.
 
     Stars only: the first `fixed` rows are kept whatever they are similar to; without `joining` the others are compared
     with those alone.
@@ -56,6 +64,8 @@ def form(
     n = len(buckets.members)
     pairs, values = known
     centre = np.empty(n, np.int32)
+    cut_short = np.zeros(n, np.bool_)
+    sites = np.empty(0, np.int32) if sites is None else sites
     star = clusters.method == "star"
     if not star and rule.presumed < rule.threshold <= 1.0:  # a wrong presumption connects what does not belong together
         rule = replace(rule, presumed=rule.threshold)
@@ -68,7 +78,7 @@ def form(
         rounds += 1
         doubt = np.zeros(n, np.bool_)
         doubt[pairs[values < rule.threshold, 0]] = True
-        asked, crowded, *left = one_round(
+        asked, *left = one_round(
             buckets.entries,
             buckets.begins,
             buckets.count,
@@ -78,17 +88,19 @@ def form(
             rule.threshold,
             rule.measured,
             clusters.crowd,
+            clusters.measured,
             at_once,
             doubt,
             kernel.pair_table(pairs),
             pairs,
             values,
-            *((fixed, joining, memory, room, rule.strict) if star else ()),
+            cut_short,
             centre,
+            *((buckets.roles, sites, fixed, joining, memory, room, rule.strict) if star else ()),
         )
         memory = left[0] if star else memory
         if not len(asked):
-            return Formed(centre, int(crowded), rounds, len(pairs))
+            return Formed(centre, cut_short, rounds, len(pairs))
         at_once = min(at_once + max(n, _FEW), kernel.AT_ONCE)
         values = np.concatenate([values, measure(asked)])
         pairs = np.concatenate([pairs, asked])

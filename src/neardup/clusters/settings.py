@@ -16,11 +16,14 @@ class ClusterSettings:
     method: ClusterMethod = "star"
     keep: str = "first"
     crowd: int = 256
-    """Of the kept documents under one key, so many are compared with a document: the latest."""
+    """With how many kept documents under one key a document is compared: the latest."""
+    measured: int = 256
+    """With how many of its candidates a document is measured at most: those whose sketches are nearest."""
 
     def __post_init__(self) -> None:
         if self.method not in ("star", "components"):
             raise RecipeError(f"cluster = {self.method!r}: choose star or components.")
-        if self.crowd < 1:
-            raise RecipeError(f"crowd = {self.crowd}: at least 1.")
+        for name, value in (("crowd", self.crowd), ("measured", self.measured)):
+            if value < 1:
+                raise RecipeError(f"{name} = {value}: at least 1.")
         parse_keep(self.keep)

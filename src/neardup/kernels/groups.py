@@ -43,8 +43,9 @@ from numba import njit
 SAMPLES, EQUAL, BITS, LISTS, BOTTOM, MOD, CONTAINMENT, FILTER, SITES, ODD = range(10)
 """Kinds of scores."""
 
-MEASURED = 64
-"""Of how many candidates, the nearest by their signatures, a document is measured against at most."""
+LOOKS, STANDS, ELSEWHERE = np.uint8(1), np.uint8(2), np.uint8(4)
+"""What a document does in a bucket: it is compared with those that stand there; it stands there when it is kept; it
+passes over documents of its own site."""
 
 AT_ONCE = 4_000_000
 """Pairs that one round asks for at most, or hardly more: what bounds the memory for them."""
@@ -56,6 +57,7 @@ _FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _FORGOTTEN, _KNOWN, _CROWDED = np.uint8(0), np.uint8(1), np.uint8(2)
 """What a round remembers of a document for the next one: nothing, its best candidates, that it was cut short too."""
+_NOTHING = np.uint8(0)
 
 
 @njit(nogil=True, cache=True)
@@ -274,6 +276,13 @@ def _sure(signatures: Any, i: int, j: int, agreed: float, strict: Any, deviation
 
 
 @njit(nogil=True, cache=True)
+def sure(signatures: tuple[int, Any, Any, Any, Any], pairs: Any, values: Any, strict: Any, out: Any) -> None:
+    """Fill in which scores of pairs are as far above strict[0] as is asked for of one in a full bucket."""
+    for row in range(pairs.shape[0]):
+        out[row] = _sure(signatures, pairs[row, 0], pairs[row, 1], values[row], strict, strict[strict.shape[0] - 1])
+
+
+@njit(nogil=True, cache=True)
 def _score_samples(samples: Any, i: int, j: int, values: float) -> Any:
     agreed = _equal_samples(samples[i], samples[j])
     chance = 1.0 / values
@@ -430,6 +439,18 @@ def nothing_remembered() -> tuple[int, Any, Any, Any, Any, Any]:
 
 
 @njit(nogil=True, cache=True)
+def _stand(i: int, bucket: int, bottom: Any, top: Any, standing: Any, sites: Any, other: Any) -> None:
+    """Put a kept document into a bucket."""
+    at = top[bucket]
+    standing[at] = i
+    top[bucket] = at + 1
+    if sites.shape[0]:
+        other[at] = at - 1
+        if at > bottom[bucket] and sites[i] >= 0 and sites[standing[at - 1]] == sites[i]:
+            other[at] = other[at - 1]
+
+
+@njit(nogil=True, cache=True)
 def star_round(
     entries: Any,
     begins: Any,
@@ -440,28 +461,35 @@ def star_round(
     threshold: float,
     exact: bool,
     crowd: int,
+    most: int,
     at_once: int,
     doubt: Any,
     table: Any,
     pairs: Any,
     values: Any,
+    cut_short: Any,
+    centre: Any,
+    roles: Any,
+    sites: Any,
     fixed: int,
     joining: bool,
     remembered: Any,
     room: int,
     strict: Any,
-    centre: Any,
-) -> tuple[Any, int, Any]:
+) -> tuple[Any, Any]:
     """Documents in order of priority: one that is similar to a kept one is removed, any other is kept.
 
     The first `fixed` documents are kept whatever they are similar to: an index has them already. Without `joining` the
     others do not stand in the buckets: each is compared with the fixed ones alone.
 
     Only kept documents stand in the buckets, so a thousand copies cost a thousand comparisons. Of more than `crowd`
-    kept documents in a bucket the latest are compared, and of those that score `least` or more the MEASURED best
-    count; how many documents this cut short is returned. centre[i] is the first of these, by score and then by
-    priority, that is similar to i; i itself where none is, and it is kept. So it does not depend on which other pairs
-    were measured, nor in which order.
+    kept documents in a bucket the latest are compared, and of those that score `least` or more the `most` best
+    count; cut_short[i] becomes whether there were more and i is kept all the same. centre[i] is the first of these, by
+    score and then by priority, that is similar to i; i itself where none is, and it is kept. So it does not depend on
+    which other pairs were measured, nor in which order.
+
+    roles[e] says what the document of an entry does in that bucket (LOOKS, STANDS, ELSEWHERE). sites[i] is the number
+    of a document's site, -1 where it is unknown; it is read where roles say ELSEWHERE.
 
     Where scores decide, `strict` may ask for more than the threshold: strict[h] standard errors above strict[0] of a
     candidate with which h documents were compared under the same key, the latest `crowd`; of several keys that with
@@ -477,24 +505,24 @@ def star_round(
     what the round before returned: how far it came, who was kept, and for every document its best candidates. They
     are taken over where the latest `crowd` in all its buckets are those of before: `since` counts, bucket by bucket,
     the kept documents that have come after the last one whose fate is another now. One more than `crowd` of them
-    tell that there are more, in both rounds. Of `room` candidates in all, those of the first documents are
-    remembered.
+    tell that there are more, in both rounds. Where documents of one site are passed over, nothing may have changed in
+    the bucket. Of `room` candidates in all, those of the first documents are remembered.
     """
     kind, samples, words, offsets, parameters = signatures
     n = begins.shape[0] - 1
     bottom = _rooms(entries, n_buckets)
     top = bottom.copy()
     standing = np.empty(entries.shape[0], np.int32)  # bucket by bucket: side by side, they are fetched at once
+    other = np.empty(entries.shape[0] if sites.shape[0] else 0, np.int64)  # below a place, the next of another site
     stamp = np.full(n, -1, np.int32)
     fewest = np.zeros(n if strict.shape[0] else 0, np.int64)
     settled = np.zeros(n, np.bool_)
     asked = np.empty((1024, 2), np.int32)
     n_asked = 0
-    chosen = np.empty(MEASURED, np.int32)
-    agreements = np.empty(MEASURED, np.float64)
-    unknown = np.empty(MEASURED, np.int32)
-    near = np.empty(MEASURED, np.bool_)
-    crowded = 0
+    chosen = np.empty(most, np.int32)
+    agreements = np.empty(most, np.float64)
+    unknown = np.empty(most, np.int32)
+    near = np.empty(most, np.bool_)
     reached, kept_before, memory_before, begins_before, chosen_before, agreements_before = remembered
     kept = np.zeros(n, np.bool_)
     memory = np.zeros(n, np.uint8)
@@ -502,6 +530,7 @@ def star_round(
     chosen_now = np.empty(room, np.int32)
     agreements_now = np.empty(room, np.float64)
     since = np.full(n_buckets, crowd + 1, np.int32)
+    steady = np.ones(n_buckets, np.bool_)
     came = n
     for i in range(n):
         begins_now[i + 1] = begins_now[i]
@@ -509,15 +538,18 @@ def star_round(
         if i < fixed:
             settled[i] = True
             for e in range(begins[i], begins[i + 1]):
-                standing[top[entries[e]]] = i
-                top[entries[e]] += 1
+                if roles[e] & STANDS != _NOTHING:
+                    _stand(i, entries[e], bottom, top, standing, sites, other)
             continue
         n_chosen = 0
         found = 0
         cut = False
         same = i < reached and memory_before[i] != _FORGOTTEN
         for e in range(begins[i], begins[i + 1]):
-            same = same and since[entries[e]] > crowd
+            if roles[e] & ELSEWHERE != _NOTHING:
+                same = same and steady[entries[e]]
+            elif roles[e] & LOOKS != _NOTHING:
+                same = same and since[entries[e]] > crowd
         if same:
             for c in range(begins_before[i], begins_before[i + 1]):
                 chosen[n_chosen] = chosen_before[c]
@@ -525,12 +557,21 @@ def star_round(
                 n_chosen += 1
             cut = memory_before[i] == _CROWDED
         for e in range(begins[i], begins[i] if same else begins[i + 1]):
+            if roles[e] & LOOKS == _NOTHING:
+                continue
             bucket = entries[e]
-            lowest = max(bottom[bucket], top[bucket] - crowd)
-            for at in range(top[bucket] - 1, lowest - 1, -1):
+            elsewhere = sites.shape[0] > 0 and roles[e] & ELSEWHERE != _NOTHING and sites[i] >= 0
+            at = top[bucket] - 1
+            compared = 0
+            while at >= bottom[bucket] and compared < crowd:
                 j = standing[at]
+                if elsewhere and sites[j] == sites[i]:
+                    at = other[at]
+                    continue
+                compared += 1
+                at -= 1
                 if strict.shape[0]:
-                    height = min(top[bucket] - lowest, strict.shape[0] - 1)
+                    height = min(top[bucket] - bottom[bucket], crowd, strict.shape[0] - 1)
                     fewest[j] = height if stamp[j] != i else min(fewest[j], height)
                 if stamp[j] != i:
                     stamp[j] = i
@@ -538,9 +579,10 @@ def star_round(
                     if agreed >= least:
                         found += 1
                         n_chosen = _remember_best(j, agreed, n_chosen, chosen, agreements)
-            cut |= lowest > bottom[bucket]
+            if elsewhere and at >= bottom[bucket] and sites[standing[at]] == sites[i]:
+                at = other[at]
+            cut |= at >= bottom[bucket]
         cut |= found > n_chosen
-        crowded += cut
         if begins_now[i] + n_chosen <= room and room > 0:
             memory[i] = _CROWDED if cut else _KNOWN
             for c in range(n_chosen):
@@ -562,6 +604,7 @@ def star_round(
                 centre[i] = chosen[c]
                 break
         similar = centre[i] != i
+        cut_short[i] = cut and not similar
         removed = similar or (promising > 0 and not doubt[i])
         few = 0
         for wants_settled in (True, False):
@@ -580,13 +623,15 @@ def star_round(
         if kept[i]:
             settled[i] = n_unknown == 0
         for e in range(begins[i], begins[i + 1]):
+            if roles[e] & STANDS == _NOTHING:
+                continue
             if kept[i]:
-                standing[top[entries[e]]] = i
-                top[entries[e]] += 1
+                _stand(i, entries[e], bottom, top, standing, sites, other)
                 since[entries[e]] = min(since[entries[e]] + 1, crowd + 1)
             if changed:
                 since[entries[e]] = 0
-    return asked[:n_asked], crowded, (came, kept, memory, begins_now, chosen_now, agreements_now)
+                steady[entries[e]] = False
+    return asked[:n_asked], (came, kept, memory, begins_now, chosen_now, agreements_now)
 
 
 @njit(nogil=True, cache=True)
@@ -608,16 +653,18 @@ def component_round(
     threshold: float,
     exact: bool,
     crowd: int,
+    most: int,
     at_once: int,
     doubt: Any,
     table: Any,
     pairs: Any,
     values: Any,
+    cut_short: Any,
     parent: Any,
-) -> tuple[Any, int]:
+) -> tuple[Any]:
     """Union-find over candidate pairs; documents that are connected already are not compared.
 
-    Where the score decides, `least` is the threshold. Where pairs are measured, the MEASURED best of a document count.
+    Where the score decides, `least` is the threshold. Where pairs are measured, the `most` best of a document count.
 
     parent[i] becomes the first document of i's component. `skip` jumps over the documents of a bucket that are
     connected with the one before them, so that a bucket of one large component is crossed in a few steps.
@@ -631,9 +678,8 @@ def component_round(
     stamp = np.full(n, -1, np.int32)
     asked = np.empty((1024, 2), np.int32)
     n_asked = 0
-    chosen = np.empty(MEASURED, np.int32)
-    agreements = np.empty(MEASURED, np.float64)
-    crowded = 0
+    chosen = np.empty(most, np.int32)
+    agreements = np.empty(most, np.float64)
     for i in range(n):
         parent[i] = i
         n_chosen = 0
@@ -669,7 +715,7 @@ def component_round(
             below[e] = head[bucket]
             skip[e] = head[bucket]
             head[bucket] = e
-        crowded += cut or found > n_chosen
+        cut_short[i] = cut or found > n_chosen
         for c in range(n_chosen):
             mine = _root(parent, i)
             other = _root(parent, chosen[c])
@@ -684,10 +730,10 @@ def component_round(
             if similar:
                 parent[max(mine, other)] = min(mine, other)
         if n_asked >= at_once:
-            return asked[:n_asked], crowded
+            return (asked[:n_asked],)
     for i in range(n):
         parent[i] = _root(parent, i)
-    return asked[:n_asked], crowded
+    return (asked[:n_asked],)
 
 
 @njit(nogil=True, cache=True)
@@ -712,11 +758,14 @@ def star_pass(
     begins: Any,
     carried: Any,
     standing: Any,
+    roles: Any,
+    sites: Any,
     presuming: bool,
     signatures: tuple[int, Any, Any, Any, Any],
     least: float,
     presumed: float,
     crowd: int,
+    most: int,
     strict: Any,
     cut: Any,
 ) -> tuple[Any, Any]:
@@ -724,41 +773,51 @@ def star_pass(
 
     Bucket b has the rows begins[b] to begins[b + 1] - 1, in order of priority; the first carried[b] of them are there
     to be compared with. standing[i]: whether a row is kept. Presuming, that is found out: a row with a score of
-    `presumed` or more does not stand. Of each row the MEASURED best are returned, at the most; cut[i] says that there
-    were more, or more than `crowd` standing.
+    `presumed` or more does not stand. roles and sites, row by row, are those of `star_round`. Of each row the `most`
+    best are returned; cut[i] says that there were more, or more than `crowd` standing.
     """
     kind, samples, words, offsets, parameters = signatures
     pairs = np.empty((1024, 2), np.int32)
     found = np.empty(1024, np.float64)
     n_pairs = 0
+    bottom = np.zeros(1, np.int64)
+    top = np.zeros(1, np.int64)
     stack = np.empty(standing.shape[0], np.int32)
-    chosen = np.empty(MEASURED, np.int32)
-    agreements = np.empty(MEASURED, np.float64)
+    other = np.empty(standing.shape[0] if sites.shape[0] else 0, np.int64)
+    chosen = np.empty(most, np.int32)
+    agreements = np.empty(most, np.float64)
     for b in range(begins.shape[0] - 1):
-        height = 0
+        top[0] = 0
         for i in range(begins[b], begins[b + 1]):
-            if i >= begins[b] + carried[b]:
+            if i >= begins[b] + carried[b] and roles[i] & LOOKS != _NOTHING:
                 n_chosen = 0
                 enough = 0
-                lowest = max(0, height - crowd)
-                for at in range(height - 1, lowest - 1, -1):
-                    agreed = score(kind, samples, words, offsets, parameters, i, stack[at])
+                elsewhere = sites.shape[0] > 0 and roles[i] & ELSEWHERE != _NOTHING and sites[i] >= 0
+                at = top[0] - 1
+                compared = 0
+                while at >= 0 and compared < crowd:
+                    j = stack[at]
+                    if elsewhere and sites[j] == sites[i]:
+                        at = other[at]
+                        continue
+                    compared += 1
+                    at -= 1
+                    agreed = score(kind, samples, words, offsets, parameters, i, j)
                     if agreed >= least and (
                         strict.shape[0] == 0
-                        or _sure(
-                            signatures, i, stack[at], agreed, strict, strict[min(height - lowest, strict.shape[0] - 1)]
-                        )
+                        or _sure(signatures, i, j, agreed, strict, strict[min(top[0], crowd, strict.shape[0] - 1)])
                     ):
                         enough += 1
-                        n_chosen = _remember_best(stack[at], agreed, n_chosen, chosen, agreements)
-                cut[i] = lowest > 0 or enough > n_chosen
+                        n_chosen = _remember_best(j, agreed, n_chosen, chosen, agreements)
+                if elsewhere and at >= 0 and sites[stack[at]] == sites[i]:
+                    at = other[at]
+                cut[i] = at >= 0 or enough > n_chosen
                 if presuming and n_chosen > 0 and agreements[0] >= presumed:
                     standing[i] = False
                 pairs, found = _append_best(pairs, found, n_pairs, i, chosen, agreements, n_chosen)
                 n_pairs += n_chosen
-            if standing[i]:
-                stack[height] = i
-                height += 1
+            if standing[i] and roles[i] & STANDS != _NOTHING:
+                _stand(i, 0, bottom, top, stack, sites, other)
     return pairs[:n_pairs], found[:n_pairs]
 
 
@@ -779,12 +838,13 @@ def component_pass(
     least: float,
     presumed: float,
     crowd: int,
+    most: int,
     cut: Any,
 ) -> tuple[Any, Any]:
     """What `component_round` compares in a bucket, where rows of one label are connected: pairs of rows, their scores.
 
     Bucket b has the rows begins[b] to begins[b + 1] - 1, in order of priority. Presuming, rows with a score of
-    `presumed` or more are connected from then on. Those pairs are returned, and of the others of a row the MEASURED
+    `presumed` or more are connected from then on. Those pairs are returned, and of the others of a row the `most`
     best. cut[i]: there were more of them, or more than `crowd` others to be compared with.
     """
     kind, samples, words, offsets, parameters = signatures
@@ -795,8 +855,8 @@ def component_pass(
     n_pairs = 0
     skip = np.empty(n, np.int32)  # the row before, or one further back: those between are connected with it
     one, how_near = np.empty(1, np.int32), np.empty(1, np.float64)
-    chosen = np.empty(MEASURED, np.int32)
-    agreements = np.empty(MEASURED, np.float64)
+    chosen = np.empty(most, np.int32)
+    agreements = np.empty(most, np.float64)
     for b in range(begins.shape[0] - 1):
         for i in range(begins[b], begins[b + 1]):
             skip[i] = i - 1

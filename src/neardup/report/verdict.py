@@ -241,11 +241,13 @@ def _passed_over(facts: Facts) -> list[Check]:
             named = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
             found.append(Check("look", f"{sentence}: {named} (skipped.parquet names them)."))
     if counts["crowded"]:
+        lost = counts["recall_lost_in_crowds"]
         found.append(
             Check(
                 "look",
-                f"{counts['crowded']:,} documents share features with over {recipe.clusters.crowd:,} kept ones and "
-                "were compared with so many: some of their pairs may be missed.",
+                f"{counts['crowded']:,} kept documents have more than {recipe.clusters.crowd:,} candidates under a key "
+                f"and were compared with the latest of them: about {lost['share']:.1%} of the near-duplicates "
+                f"({lost['low']:.1%} to {lost['high']:.1%}) are missed by it.",
             )
         )
     if counts["empty"]:

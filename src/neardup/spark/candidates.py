@@ -26,7 +26,7 @@ _PARTITION = 8 << 20
 _MOST_PARTITIONS = 20_000
 """Bytes of a partition of buckets; more of them where there would be more partitions than Spark can well shuffle."""
 
-_ENTRY, _RAGGED = 24, 512
+_ENTRY, _RAGGED = 36, 512
 """Bytes of an entry without its signature, and of a signature whose length depends on the document, about."""
 
 _WITHIN = (1 << 33) - 1
@@ -38,7 +38,7 @@ class Candidates:
     """Documents that have company: the same tokens, or a key in common."""
 
     entries: DataFrame
-    """key, number: of holders."""
+    """key, number: of holders; n: how many have that key."""
     order: DataFrame
     """number, holder, row: of every document with company."""
     sets: DataFrame
@@ -49,15 +49,18 @@ class Candidates:
     """How many documents have company."""
     n_entries: int
 
-    def buckets(self, sketcher: Sketcher) -> DataFrame:
-        """key, row and signature, packed; a bucket is in one partition, in order.
+    def buckets(self, sketcher: Sketcher, entries: DataFrame) -> DataFrame:
+        """key, row, role, site and signature, packed; a bucket is in one partition, in order.
+
+        entries: key, row, role and site of documents in buckets.
 
         A task costs a tenth of a second whatever it has to do, and Spark keeps to a number of partitions that it
         is told: so there are as many as the rows are worth.
         """
         each = _ENTRY + (sketcher.samples or 8 * sketcher.words + _RAGGED * sketcher.has_ragged)
         partitions = min(max(1, self.n_entries * each // _PARTITION), _MOST_PARTITIONS)
-        rows = self.entries.join(self.members.drop("address"), "number").select("key", "row", "signature")
+        rows = entries.join(self.members.select("row", "signature"), "row")
+        rows = rows.select("key", "row", F.col("role").cast("int"), "site", "signature")
         return packed(rows.repartition(partitions, "key").sortWithinPartitions("key", "row"))
 
 
@@ -95,7 +98,7 @@ def candidates(
     def entries() -> DataFrame:
         found = keys(without(documents, further), sent)
         counted = found.withColumn("n", F.count("*").over(Window.partitionBy("key")))  # keys travel once
-        return counted.filter("n > 1").select("key", "number")
+        return counted.filter("n > 1").select("key", "number", "n")
 
     kept = stages.keep("entries", entries)
     standing = kept.select("number").distinct()

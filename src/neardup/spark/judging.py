@@ -24,8 +24,8 @@ from neardup.spark.tasks import Batches, mapped
 from neardup.verify.signatures import Rule
 
 FEW = 250_000
-"""Documents that the driver judges, with 64 candidates each at the most; and pairs that it holds and names to every
-executor: a query that begins with them is as short as the first one, however many rounds there were before."""
+"""Documents that the driver judges, with as many candidates each as are measured; and pairs that it holds and names to
+every executor: a query that begins with them is as short as the first one, however many rounds there were before."""
 
 _AT_ONCE = 4
 """Pairs of a document that are measured at once while it is presumed that one of them is similar."""

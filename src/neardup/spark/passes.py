@@ -54,7 +54,8 @@ class StarPass:
                 carried, rows = carry.num_rows, pa.concat_tables([carry, rows])
             begins = _begins(rows)
             places = rows["row"].to_numpy()
-            standing = np.ones(len(places), np.bool_) if bits is None else ~_bit(bits, places)
+            standing = np.ones(len(places), np.bool_) if bits is None else ~has_bit(bits, places)
+            roles, sites = rows["role"].to_numpy().astype(np.uint8), _sites(rows["site"])
             there = np.zeros(len(begins) - 1, np.int64)
             there[0] = carried
             cut = np.zeros(len(places), np.bool_)
@@ -63,17 +64,21 @@ class StarPass:
                 begins,
                 there,
                 standing,
+                roles,
+                sites,
                 bits is None,
                 shown.for_kernel,
                 self.rule.least,
                 self.rule.presumed,
                 crowd,
+                recipe.clusters.measured,
                 self.rule.strict,
                 cut,
             )
             yield _pairs(places, pairs, scores, cut)
             last = np.arange(begins[-2], begins[-1])
-            carry = rows.take(pa.array(last[standing[last]][-crowd - 1 :]))  # one more tells that there were more
+            last = last[standing[last] & (roles[last] & kernel.STANDS > 0)]
+            carry = rows.take(pa.array(latest(last, sites, crowd + 1)))  # one more tells that there were more
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,7 @@ class ComponentPass:
                 self.rule.least,
                 self.rule.presumed,
                 recipe.clusters.crowd,
+                recipe.clusters.measured,
                 cut,
             )
             yield _pairs(places, pairs, scores, cut)
@@ -165,7 +171,27 @@ def _begins(rows: pa.Table) -> NDArray[np.int64]:
     return np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1, [len(keys)]]).astype(np.int64)
 
 
-def _bit(bits: NDArray[np.uint8], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _sites(column: pa.ChunkedArray) -> NDArray[np.int32]:
+    """Number the sites of rows from 0, -1 where it is unknown; of none where no row has one."""
+    if column.null_count == len(column):
+        return np.empty(0, np.int32)
+    known = column.combine_chunks().dictionary_encode().indices
+    return np.asarray(known.fill_null(-1).to_numpy(zero_copy_only=False)).astype(np.int32)
+
+
+def latest(rows: NDArray[np.int64], sites: NDArray[np.int32], most: int) -> NDArray[np.int64]:
+    """Return the latest rows, or the latest of every site."""
+    if not len(sites):
+        return rows[-most:]
+    order = np.argsort(sites[rows], kind="stable")[::-1]
+    of = sites[rows][order]
+    firsts = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else np.empty(0, np.int64)
+    nth = np.arange(len(of)) - np.repeat(firsts, np.diff(np.append(firsts, len(of))))
+    return np.sort(rows[order[nth < most]])
+
+
+def has_bit(bits: NDArray[np.uint8], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows are set in an array of a bit per row."""
     found: NDArray[np.bool_] = (bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1 > 0
     return found
 

@@ -21,6 +21,7 @@ from neardup.recipes import Choose
 from neardup.spark import is_frame
 from neardup.spark.candidates import candidates
 from neardup.spark.components import components, linked
+from neardup.spark.crowds import relieved
 from neardup.spark.inputs import Collected, Named, collected, named
 from neardup.spark.outcome import decided
 from neardup.spark.problems import pages_met, refuse_nothing_read, refuse_repeated, repeated_ids, unread
@@ -102,7 +103,8 @@ def dedup(
         _say(steps, more)
         with steps.step("verify"), unwrapping():
             scale = Scale.of(sent, found, documents, stages)
-            buckets = found.buckets(recipe.sketcher).persist(StorageLevel.DISK_ONLY)
+            entries = relieved(sent, found, scale, stages)
+            buckets = found.buckets(recipe.sketcher, entries).persist(StorageLevel.DISK_ONLY)
             until_closed.callback(buckets.unpersist)
             formed = _formed(sent, found, buckets, scale, stages)
             buckets.unpersist()

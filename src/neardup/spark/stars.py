@@ -51,13 +51,14 @@ def stars(sent: Sent, buckets: DataFrame, scale: Scale, size: int, stages: Stage
     rounds = 0
     while True:
         name = f"round-{rounds}"
-        chosen = stages.keep(name, _later(StarPass(sent, rule, removed), buckets))
+        chosen = stages.keep(name, _later(StarPass(sent, rule, removed), buckets, sent.recipe.clusters.measured))
         with _measured(chosen, name, known, scale, stages) as verdict:
             rounds += 1
             found = verdict.removed(size)
             if found == removed:
                 centres = _with_evidence(verdict.centres(), known.frame, scale, stages)
-                return Formed(centres, chosen.filter("cut").count(), rounds, known.rows)
+                crowded = chosen.filter("cut").join(centres.select("i"), "i", "left_anti").count()
+                return Formed(centres, crowded, rounds, known.rows)
             last = settled(removed, found)
             similar, end = verdict.alike(last, size)
         removed = follow(similar, found, last, end)
@@ -82,22 +83,22 @@ def _measured(chosen: DataFrame, name: str, known: Known, scale: Scale, stages: 
             verdict.forget()
 
 
-def _later(passed: StarPass, buckets: DataFrame) -> Callable[[], DataFrame]:
-    return lambda: _chosen(mapped(buckets, passed, PAIRS))
+def _later(passed: StarPass, buckets: DataFrame, most: int) -> Callable[[], DataFrame]:
+    return lambda: _chosen(mapped(buckets, passed, PAIRS), most)
 
 
 def _weighed(scale: Scale, asked: pa.Table | DataFrame) -> Callable[[], DataFrame]:
     return lambda: scale.weighed_few(asked) if isinstance(asked, pa.Table) else scale.weighed(asked)
 
 
-def _chosen(pairs: DataFrame) -> DataFrame:
+def _chosen(pairs: DataFrame, most: int) -> DataFrame:
     """i, best, cut: of every document the best that count, by score and then by row; and whether there were more."""
     near = F.when(F.col("j").isNotNull(), F.struct((-F.col("score")).alias("away"), F.col("j").alias("j")))
     best = F.array_sort(F.collect_set(near))
     return pairs.groupBy("i").agg(best.alias("all"), F.max(F.col("j").isNull()).alias("more")).select(
         "i",
-        F.slice("all", 1, kernel.MEASURED).alias("best"),
-        (F.col("more") | (F.size("all") > kernel.MEASURED)).alias("cut"),
+        F.slice("all", 1, most).alias("best"),
+        (F.col("more") | (F.size("all") > most)).alias("cut"),
     )  # fmt: skip
 
 

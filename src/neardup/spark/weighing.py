@@ -123,6 +123,11 @@ class Scale:
         return self._blank.rule
 
     @property
+    def measures_resemblance(self) -> bool:
+        """Whether the exact resemblance alone decides about candidates."""
+        return self._blank.measures_resemblance
+
+    @property
     def how(self) -> tuple[str, float]:
         """How scores are found, and the score of identical documents."""
         nothing = self._blank.evidence(np.empty((0, 2), np.int64))

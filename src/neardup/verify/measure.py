@@ -6,9 +6,10 @@ repeat it.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.atomic import appearing
+from neardup.shingles import ShingleSets
 from neardup.verify.resemblance import NOTHING, Overlap, overlap
 
 _RUN = 2 << 20  # shingles in the sets of one run of pairs: 16 MB, or one pair
@@ -83,10 +85,49 @@ class Meter:
         return found
 
     def _found(self, pairs: NDArray[np.int64]) -> Overlap:
-        if (self.shelf.starts[pairs] < 0).any():  # reading the collection again costs more than sets nobody asks for
-            wanted = np.union1d(pairs, self.possible)
-            self.shelve(self.shelf, wanted[self.shelf.starts[wanted] < 0])
+        self._shelve(pairs)
         return self._overlaps(pairs)
+
+    def _shelve(self, documents: NDArray[np.int64]) -> None:
+        """Put the sets of these documents on the shelf where they are not; and all others that may be asked for, since
+        reading the collection again costs more than sets nobody asks for."""
+        if (self.shelf.starts[documents] < 0).any():
+            wanted = np.union1d(documents, self.possible)
+            self.shelve(self.shelf, wanted[self.shelf.starts[wanted] < 0])
+
+    def in_shelf_order(self, documents: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the order in which the sets of these documents lie in the file: places in the argument."""
+        self._shelve(documents)
+        return np.argsort(self.shelf.starts[documents], kind="stable")
+
+    def sets(self, documents: NDArray[np.int64]) -> Iterator[ShingleSets]:
+        """Read the shingle sets of documents, which are given in the order of the file, run by run."""
+        shelf = self.shelf
+        starts, sizes = shelf.starts[documents], shelf.sizes[documents]
+        edges = [0, *(np.flatnonzero(np.diff(np.cumsum(sizes) // _RUN)) + 1).tolist(), len(documents)]
+        with open(shelf.path, "rb", buffering=0) as file:
+            for first, last in pairwise(edges):
+                if first == last:
+                    continue
+                begin, end = int(starts[first]), int(starts[last - 1] + sizes[last - 1])
+                if end - begin <= 2 * int(sizes[first:last].sum()):  # few gaps
+                    file.seek(begin * 8)
+                    values = np.fromfile(file, np.uint64, end - begin)
+                    yield ShingleSets(values, starts[first:last] - begin, sizes[first:last])
+                else:
+                    yield self._gathered(documents[first:last], file.fileno())
+
+    def _gathered(self, documents: NDArray[np.int64], descriptor: int) -> ShingleSets:
+        """Read the sets of documents one by one, side by side."""
+        shelf = self.shelf
+        sizes = shelf.sizes[documents]
+        ends = np.cumsum(sizes)
+        values = np.empty(ends[-1], np.uint64)
+        view = memoryview(values).cast("B")  # type: ignore[arg-type]
+        starts = ends - sizes
+        for start, end, at in zip(starts.tolist(), ends.tolist(), shelf.starts[documents].tolist(), strict=True):
+            os.preadv(descriptor, [view[start * 8 : end * 8]], at * 8)
+        return ShingleSets(values, starts, sizes)
 
     def _overlaps(self, pairs: NDArray[np.int64]) -> Overlap:
         """Runs of pairs on all threads; each run reads the sets that it needs."""
@@ -100,16 +141,7 @@ class Meter:
 
             def run(rows: NDArray[np.int64]) -> None:
                 documents, local = np.unique(pairs[rows], return_inverse=True)
-                sizes = shelf.sizes[documents]
-                ends = np.cumsum(sizes)
-                sets = np.empty(ends[-1], np.uint64)
-                view = memoryview(sets).cast("B")  # type: ignore[arg-type]
-                starts = ends - sizes
-                for start, end, at in zip(
-                    starts.tolist(), ends.tolist(), shelf.starts[documents].tolist(), strict=True
-                ):
-                    os.preadv(descriptor, [view[start * 8 : end * 8]], at * 8)
-                shared[rows] = overlap(sets, starts, sizes, local.reshape(-1, 2)).shared
+                shared[rows] = overlap(*self._gathered(documents, descriptor), local.reshape(-1, 2)).shared
 
             with ThreadPoolExecutor(self.threads, "neardup-measure") as pool:
                 list(pool.map(run, runs))

@@ -80,6 +80,23 @@ class Places:
             pages[start:stop] = hash_ids(pc.binary_join_element_wise(shown, paths, ""))
         return cls(hosts, pages, len(numbers))
 
+    @staticmethod
+    def named(addresses: Iterable[pa.Array]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Return hashes of the hosts and of the addresses of documents; 0 where a host is unknown.
+
+        They are the same wherever they are made, unlike the numbers of hosts.
+        """
+        hosts: list[NDArray[np.uint64]] = []
+        pages: list[NDArray[np.uint64]] = []
+        for urls in addresses:
+            found, paths = cut(urls)
+            names = [place(name) or "" for name in found.dictionary.to_pylist()]
+            shown = pa.array(names, pa.string()).take(found.indices)
+            known = np.asarray(pc.not_equal(shown, "").to_numpy(zero_copy_only=False))
+            hosts.append(np.where(known, hash_ids(shown) | np.uint64(1), np.uint64(0)))
+            pages.append(hash_ids(pc.binary_join_element_wise(shown, paths, "")))
+        return np.concatenate(hosts), np.concatenate(pages)
+
     def neighbours(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which pairs of documents are two pages of one host; versions of one page are not."""
         one, other = pairs.T
