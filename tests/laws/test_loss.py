@@ -46,7 +46,7 @@ def test_a_run_says_how_much_recall_its_limits_cost():
     table = crowded(2000, 0.8)
     lost = {}
     for crowd in (2, 2000):
-        recipe = choose_recipe("stream").changed(clusters_crowd=crowd, clusters_measured=2000)
+        recipe = choose_recipe("default").changed(verify_method="sketch", clusters_crowd=crowd, clusters_measured=2000)
         result = neardup.dedup(table, recipe=recipe)
         removed = len(result.removed)
         lost[crowd] = result.counts["recall_lost_in_crowds"], removed, result.counts["crowded"]
