@@ -96,6 +96,12 @@ class Collected:
         return [part.whole for part in self._parts]
 
     @property
+    def parquet_paths(self) -> list[str]:
+        """The Parquet files among the inputs, as Spark names them."""
+        listing = self._listing
+        return [listing.stored[f.path].path for f in self.files if f.format == "parquet"] if listing else []
+
+    @property
     def problems(self) -> DataFrame:
         """What could not be read: source, position, kind, detail. Reads everything; `read` meets the same."""
         met = self.read(problems_of, PROBLEMS)

@@ -29,6 +29,7 @@ from neardup.result import filter_of
 from neardup.sources.base import COMPARED_ANYWAY
 from neardup.sources.files import printable
 from neardup.spark.corpus import annotated_rows, check_annotated, kept_rows, write
+from neardup.spark.footers import timestamp_form, writing_timestamps
 from neardup.spark.inputs import Collected
 from neardup.spark.outcome import groups_table, id_type, notes_table, removed_table
 from neardup.spark.reading import PROBLEMS
@@ -187,6 +188,7 @@ class SparkResult:
         with self._steps.step("write"), unwrapping():
             if corpus and annotate:
                 check_annotated(self._documents.whole)
+            timestamps = self._timestamps() if corpus else None
             refuse_foreign(self._spark, out, ours=exists(self._spark, f"{out}/work/plan"))
             self._claim(f"{out}/work")
             for name in ("run.json", "skipped.parquet"):
@@ -196,9 +198,15 @@ class SparkResult:
             if self.counts["skipped_by_kind"]:
                 self.skipped.coalesce(1).write.mode("overwrite").parquet(f"{out}/skipped.parquet")
             if corpus:
-                self._write_corpus(out, annotate)
+                with writing_timestamps(self._spark, timestamps):
+                    self._write_corpus(out, annotate)
             self._documents.check()
         write_text(self._spark, f"{out}/run.json", json.dumps(self.run(), indent=1, ensure_ascii=False) + "\n")
+
+    def _timestamps(self) -> str | None:
+        """How Parquet inputs store them; what cannot be written like that is refused before anything is written."""
+        rows = next((whole.frame for whole in self._documents.whole if whole.format == "parquet"), None)
+        return None if rows is None else timestamp_form(self._spark, rows.schema, self._documents.parquet_paths)
 
     def _write_corpus(self, out: str, annotate: bool) -> None:
         """What was written is read back and counted: a store that lost a file is noticed here."""
