@@ -12,6 +12,7 @@ import pytest
 
 import neardup
 from tests.corpus import documents
+from tests.sources.warcfile import response
 from tests.surface.conftest import run
 
 GOOD = "".join(json.dumps(r) + "\n" for r in documents(20))
@@ -120,9 +121,99 @@ def test_a_line_of_a_gigabyte(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 700  # megabytes: ten times 64 MB, and not the gigabyte
-    kept = (tmp_path / "skip/kept").rglob("*.jsonl")
-    lines = [line for path in sorted(kept) for line in path.read_text().splitlines()]
-    assert json.loads(lines[-1])["id"] == "z"
+    kept = sorted((tmp_path / "skip/kept").rglob("*.jsonl"))
+    assert sum(path.stat().st_size for path in kept) > 1 << 30  # it stays
+    assert kept[-1].read_bytes().endswith(b'{"id": "z", "text": "good"}\n')
+    for path in kept:
+        path.unlink()
+
+
+GOOD_TEXTS = [row["text"] for row in documents(6, clusters=0)]
+SAME, LONG = GOOD_TEXTS[2], "word " * 3000
+
+
+def _left(folder) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def _bad_collections(folder) -> dict[str, tuple[str, bytes, bytes]]:
+    """Of every format: a name, a file with documents that cannot be read or compared, and all but the last, a copy."""
+    texts = [*GOOD_TEXTS, LONG]
+    lines = [json.dumps({"id": f"d{n}", "text": text}).encode() + b"\n" for n, text in enumerate(texts)]
+    bad = [b"{broken\n", b'{"id": "b", "text": "\xff"}\n', b'{"text": "no id"}\n', b'{"id": "t", "text": 5}\n', b"\n"]
+    copy = json.dumps({"id": "copy", "text": SAME}).encode() + b"\n"
+    jsonl = b"".join(lines + bad)
+    rows = b"id,text\n" + b"".join(f'd{n},"{text}"\n'.encode() for n, text in enumerate(texts)) + b"narrow\nb,\xff\n\n"
+    plain = b"".join(text.encode() + b"\n" for text in texts) + b"\xff\n\n"
+    undecodable = response(50, gzip.compress(b"words " * 99)[:40] + bytes(50), "Content-Encoding: gzip")
+    records = b"".join(response(n, text.encode(), content_type="text/plain") for n, text in enumerate(texts, 1))
+    return {
+        "jsonl": ("in.jsonl", jsonl + copy, jsonl),
+        "csv": ("in.csv", rows + f"copy,{SAME}\n".encode(), rows),
+        "lines": ("in.txt", plain + SAME.encode() + b"\n", plain),
+        "warc": (
+            "in.warc",
+            records + undecodable + response(99, SAME.encode(), content_type="text/plain"),
+            records + undecodable,
+        ),
+    }
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv", "lines", "warc"])
+def test_what_cannot_be_compared_stays_in_every_format(tmp_path, format):
+    """Exactly the removed document is gone: what is broken, too long, or without text or id is where it was."""
+    name, data, expected = _bad_collections(tmp_path)[format]
+    (tmp_path / name).write_bytes(data)
+    result = neardup.dedup(
+        tmp_path / name,
+        on_error="skip",
+        format=format,
+        max_document_bytes=9000,
+        recipe="default",
+        work=tmp_path / "work",
+    )
+    result.write(tmp_path / "out")
+    assert result.removed.num_rows == 1
+    assert result.counts["skipped_by_kind"]["too long"] == 1
+    assert (tmp_path / "out/kept" / name).read_bytes() == expected
+
+
+def test_what_cannot_be_compared_stays_in_folders_and_tables(tmp_path):
+    (tmp_path / "in").mkdir()
+    for n, text in enumerate([*GOOD_TEXTS, LONG]):
+        (tmp_path / f"in/{n}.txt").write_text(text)
+    (tmp_path / "in/bad.txt").write_bytes(b"\xff")
+    (tmp_path / "in/cut.txt.gz").write_bytes(gzip.compress(b"words " * 99)[:20])
+    before = _left(tmp_path / "in")
+    (tmp_path / "in/copy.txt").write_text(SAME)
+    settings = {"on_error": "skip", "max_document_bytes": 9000, "keep": "shortest"}
+    result = neardup.dedup(tmp_path / "in", **settings)
+    result.write(tmp_path / "out")
+    assert result.counts["skipped_by_kind"] == {"not UTF-8": 1, "too long": 1, "unreadable": 1}
+    [gone] = result.removed.column("id").to_pylist()
+    assert _left(tmp_path / "out/kept/in") == {
+        name: data for name, data in (before | {"copy.txt": SAME.encode()}).items() if name != gone
+    }
+    texts = [text.encode() for text in [*GOOD_TEXTS, LONG]] + [b"\xff", None, SAME.encode()]
+    pq.write_table(pa.table({"text": pa.array(texts, pa.binary())}), tmp_path / "in.parquet")
+    result = neardup.dedup(tmp_path / "in.parquet", **settings)
+    result.write(tmp_path / "table")
+    assert pq.read_table(tmp_path / "table/kept/in.parquet").num_rows == len(texts) - 1
+
+
+def test_nothing_removed_is_nothing_changed(tmp_path):
+    data = b"\xef\xbb\xbf\n" + GOOD.encode().replace(b"\n", b"\r\n\n").rstrip()
+    unlike = [line for line in data.split(b"\n") if b"d0007" not in line]
+    (tmp_path / "in.jsonl").write_bytes(b"\n".join(unlike))
+    done = run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", "--threshold", "1.0", "--json")
+    assert done.returncode == 0, done.stderr
+    removed = {row["id"] for row in pq.read_table(tmp_path / "out/removed.parquet").to_pylist()}
+    expected = b"".join(
+        line
+        for line in b"\n".join(unlike).splitlines(keepends=True)
+        if not any(f'"{id}"'.encode() in line for id in removed)
+    )
+    assert (tmp_path / "out/kept/in.jsonl").read_bytes() == expected
 
 
 def test_nul_bytes_are_separators(tmp_path):

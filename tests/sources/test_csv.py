@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import neardup
 from neardup.errors import InputError, UsageError
 from neardup.sources import Fields, Problems, choose
 from neardup.sources.csv import Csv, _header, _numbers
@@ -36,7 +37,8 @@ def test_values_are_not_interpreted(tmp_path: Path) -> None:
     assert batch.id is not None
     assert batch.id.to_pylist() == ["007", "1e3", "", "5", "6", "7"]
     assert batch.text.to_pylist() == [b"NA", b"null", b"", b" a ", b'5" pipe', b"\xff"]
-    assert _written(file, [True] * 6, tmp_path) == b'id,text\n007,NA\n1e3,null\n,\n5, a \n6,"5"" pipe"\n7,\xff\n'
+    kept = [True, False, True, True, True, True]
+    assert _written(file, kept, tmp_path) == b'id,text\n007,NA\n,""\n5," a "\n6,5" pipe\n7,\xff\n'
 
 
 @pytest.mark.parametrize(
@@ -116,8 +118,10 @@ def test_rows_longer_than_what_is_read_at_once(tmp_path: Path) -> None:
 def test_too_long(tmp_path: Path) -> None:
     file = _file(tmp_path, b"id,text\n1,a\n2," + b"x" * 500 + b"\n3,b\n")
     problems = Problems("skip", max_document_bytes=100)
-    assert texts(file, problems=problems) == ["a", "b"]
-    assert [(p.position, p.kind) for p in problems.found] == [(2, "too long")]
+    assert texts(file, problems=problems) == ["a", "x" * 500, "b"]  # a document, as every row; not compared later
+    result = neardup.dedup(tmp_path / "a.csv", on_error="skip", max_document_bytes=100)
+    assert result.counts["skipped_by_kind"] == {"too long": 1}
+    assert result.kept.column("id").to_pylist() == ["1", "2", "3"]
 
 
 def test_an_open_quotation_mark_ends_in_a_message(tmp_path: Path) -> None:

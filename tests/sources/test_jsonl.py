@@ -233,7 +233,7 @@ def test_kept_lines_are_kept_byte_for_byte(tmp_path: Path) -> None:
     file = _file(tmp_path, b"\n".join([lines[0], b"", lines[1], b"broken", *lines[2:]]))
     [split] = Jsonl().splits(file)
     Jsonl().write(split, np.array([True, True, False, True]), tmp_path / "out", None, Problems("skip"))
-    assert (tmp_path / "out").read_bytes() == b"\n".join([lines[0], lines[1], lines[3]]) + b"\n"
+    assert (tmp_path / "out").read_bytes() == b"\n".join([lines[0], b"", lines[1], b"broken", lines[3]])
 
 
 def test_notes_are_put_in_at_the_end(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_every_line_is_a_document_also_an_empty_one(tmp_path: Path) -> None:
         assert found == [(1, "one"), (2, ""), (3, "  "), (4, "four")]
     [split] = Lines().splits(file)
     Lines().write(split, np.array([True, True, False, True]), tmp_path / "out", None, Problems())
-    assert (tmp_path / "out").read_bytes() == b"one\r\n\nfour\n"
+    assert (tmp_path / "out").read_bytes() == b"\xef\xbb\xbfone\r\n\nfour"
 
 
 def test_long_lines(tmp_path: Path) -> None:

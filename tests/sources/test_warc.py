@@ -202,7 +202,7 @@ def test_bodies_that_cannot_be_decoded_are_problems(tmp_path: Path) -> None:
     assert "at byte" in problems.found[0].detail
     [split] = Warc().splits(file)
     Warc().write(split, np.array([True, False]), tmp_path / "out.warc", None, Problems("skip"))
-    assert (tmp_path / "out.warc").read_bytes() == response(1, b"a")
+    assert (tmp_path / "out.warc").read_bytes() == response(1, b"a") + broken  # it cannot be compared, so it stays
 
 
 def test_long_records_and_bombs(tmp_path: Path) -> None:

@@ -166,8 +166,8 @@ def _kept_of(out: Path) -> list[str]:
             found += [str(row["id"]).rpartition("/")[2] for row in columns]
         elif path.suffix in (".jsonl", ".gz") or (path.suffix == ".txt" and path.name.startswith("part-")):
             data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-            held = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-            found += [json.loads(line.decode("utf-8", "replace"))["id"] for line in held if line.strip()]
+            held = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").split("\n")
+            found += held if held[-1] else held[:-1]  # also what is broken and blank
         else:
             found.append(path.name)
     return sorted(found)

@@ -3,8 +3,8 @@
 A quoted value may contain line ends, so that a file cannot be entered in the middle: it is one split. Columns
 that the keep policy asks for come as strings, marked as untyped.
 
-What is written has the same values, the same delimiter, line ends and byte
-order mark; quotes are set where they are needed, which need not be where they were.
+What is written are the bytes of the file without those of removed rows, each of which goes with its line end: quotes,
+blank lines, a byte order mark and a missing last line end are as they were.
 
 The header tells what separates values: a comma if it has one outside quotes, else a semicolon (Excel where
 commas are decimal points), a tab or a pipe. Files named .tsv or .tab have tabs.
@@ -20,6 +20,7 @@ reported.
 import csv
 import io
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 from neardup.errors import InputError, OutputError
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
 from neardup.sources.compression import compression_of, create, open_plain
-from neardup.sources.quotes import StrictQuotes
+from neardup.sources.quotes import StrictQuotes, raw_rows
 from neardup.sources.tabular import place, refuse_clash
 
 _ROWS_AT_ONCE = 65536
@@ -55,8 +56,6 @@ class _Head:
     followed: bool
     """Whether there is anything after the header."""
     delimiter: str = ","
-    bom: bool = False
-    line_end: bytes = b"\n"
     quoted: bool = True
     """Whether quotation marks are more than text."""
     marked: bool = False
@@ -67,10 +66,9 @@ def _named_tabs(file: InputFile) -> bool:
     return compression_of(file.name)[1].lower().endswith((".tsv", ".tab"))
 
 
-def _dialect(text: str, *, quoting: bool) -> tuple[str, bytes]:
-    """The delimiter and the line end that a header has outside quotes."""
+def _delimiter(text: str, *, quoting: bool) -> str:
+    """Return what separates the values of a header, outside quotes."""
     counts: Counter[str] = Counter()
-    line_end = b"\n"
     begun, closed, quoted = 0, -1, False
     for found in _MARKS.finditer(text):
         mark = found[0]
@@ -83,12 +81,11 @@ def _dialect(text: str, *, quoting: bool) -> tuple[str, bytes]:
         elif quoted:
             continue
         elif mark in "\r\n":
-            line_end = b"\r\n" if text.startswith("\r\n", found.start()) else b"\n"
             break
         else:
             counts[mark] += 1
             begun = found.end()
-    return "," if counts[","] else max(";\t|", key=lambda mark: counts[mark]) if counts.total() else ",", line_end
+    return "," if counts[","] else max(";\t|", key=lambda mark: counts[mark]) if counts.total() else ","
 
 
 class _Rows:
@@ -194,7 +191,7 @@ class Csv(Format):
                     wrong = rows.take_wrong(row)
                     positions, row = _numbers(row, fresh.num_rows, list(wrong))
                     _report_wrong(file, head, problems, {n: what for n, what in wrong.items() if n < row})
-                    yield from _in_size(fresh, positions, file, problems)
+                    yield from _in_size(fresh, positions)
                 _report_wrong(file, head, problems, rows.take_wrong(row))
                 return
             except pa.ArrowInvalid as error:
@@ -233,28 +230,64 @@ class Csv(Format):
     def write(
         self, split: Split, keep: NDArray[np.bool_], target: Path, notes: pa.Table | None, problems: Problems
     ) -> None:
-        """The header and the kept rows."""
+        """All bytes but the removed rows, each of which goes with its line end; notes are put behind the last value."""
         file = split.file
         head = _header(file)
         added = notes.column_names if notes is not None else []
         refuse_clash(file, head.names, added)
+        with (
+            open_plain(file.path, file.compression, file.name) as stream,
+            create(target, file.compression) as out,
+        ):
+            if (notes is None and keep.all()) or not head.names:
+                shutil.copyfileobj(stream, out, 1 << 20)
+                return
+            edits = self._edits(split, keep, notes, problems)
+            edit = next(edits, None)
+            row = -1
+            for content, end in raw_rows(stream, head.delimiter, quoted=head.quoted, out=out):
+                row += bool(content)
+                if content and edit is not None and edit[0] == row:
+                    if edit[1] is not None:
+                        out.write(content + edit[1] + end)
+                    edit = next(edits, None)
+                else:
+                    out.write(content + end)
+            if edit is not None:
+                raise InputError(f"{file.name}: row {edit[0]} was read and is not there. Has the file changed?")
+
+    def _edits(
+        self, split: Split, keep: NDArray[np.bool_], notes: pa.Table | None, problems: Problems
+    ) -> Iterator[tuple[int, bytes | None]]:
+        """Yield the number of every row that is changed, and what follows its values; None: the row goes.
+
+        The header is row 0. Rows of the wrong width have no notes: they are no documents.
+        """
+        head = _header(split.file)
+        names = notes.column_names if notes is not None else []
+        if notes is not None:
+            [header] = _behind([pa.array([name.encode()], pa.large_binary()) for name in names], head)
+            yield 0, header
         at = 0
-        with create(target, file.compression) as out:
-            header = [pa.array([name.encode()], pa.large_binary()) for name in [*head.names, *added]]
-            out.write((_BOM if head.bom else b"") + _rows(header, head))
-            for batch, _ in self._batches(split, problems):
-                columns = list(batch.columns)
-                if notes is not None:
-                    part = notes.slice(at, batch.num_rows)
-                    columns += [_as_values(part.column(name)) for name in added]
-                mask = pa.array(keep[at : at + batch.num_rows])
-                at += batch.num_rows
-                out.write(_rows([column.filter(mask) for column in columns], head))
+        for batch, positions in self._batches(split, problems):
+            kept = keep[at : at + batch.num_rows]
+            if notes is None:
+                yield from ((row, None) for row in positions[~kept].tolist())
+            else:
+                part = notes.slice(at, batch.num_rows)
+                values = _behind([_as_values(part.column(name)) for name in names], head)
+                yield from (
+                    (row, value if here else None)
+                    for row, value, here in zip(positions.tolist(), values, kept, strict=True)
+                )
+            at += batch.num_rows
 
 
 def _pass_blank_lines(stream: BinaryIO) -> int:
     """Read to the header, and return its line: pyarrow would take a blank line in its place."""
     buffered, line = cast(io.BufferedReader, stream), 1
+    if buffered.peek(len(_BOM)).startswith(_BOM):
+        buffered.read(len(_BOM))
     while buffered.peek(1)[:1] in (b"\n", b"\r"):
         line += buffered.read(1) == b"\n"
     return line
@@ -270,12 +303,11 @@ def _header(file: InputFile) -> _Head:
         more = bool(stream.read(1))
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{file.name}: this is UTF-16, not UTF-8. Convert it first: iconv -f UTF-16 -t UTF-8")
-    bom = head.startswith(_BOM)
     text = head.removeprefix(_BOM).decode("utf-8", "replace").lstrip("\r\n")
     if not text:
-        return _Head([], followed=False, bom=bom)
+        return _Head([], followed=False)
     quoting = file.fields.quoting
-    delimiter, line_end = _dialect(text, quoting=quoting != "none")
+    delimiter = _delimiter(text, quoting=quoting != "none")
     if _named_tabs(file):
         delimiter = "\t"
     header = re.split("[\r\n]", text, maxsplit=1)[0]
@@ -299,7 +331,7 @@ def _header(file: InputFile) -> _Head:
     if doubled:
         raise InputError(f"{place(file)}: the header names the column {doubled[0]!r} twice. Rename one of them.")
     marked = re.search(f'[{delimiter}\r\n]"', text) is not None
-    return _Head(names, followed, delimiter, bom, line_end, quoted, marked)
+    return _Head(names, followed, delimiter, quoted, marked)
 
 
 def _report_wrong(file: InputFile, head: _Head, problems: Problems, wrong: dict[int, str]) -> None:
@@ -321,18 +353,8 @@ def _numbers(first: int, count: int, wrong: list[int]) -> tuple[NDArray[np.int64
     return first + np.flatnonzero(right), first + count + inside
 
 
-def _in_size(
-    batch: pa.RecordBatch, positions: NDArray[np.int64], file: InputFile, problems: Problems
-) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
-    """Without the rows that are too long, in parts of about BATCH_BYTES."""
-    limit = problems.max_document_bytes
-    text = file.fields.text
-    if text is not None and batch.nbytes > limit:
-        lengths = np.asarray(pc.binary_length(batch.column(text)))
-        for at in np.flatnonzero(lengths > limit):
-            detail = f"the text has {lengths[at]:,} bytes, more than {limit:,}"
-            problems.report(file.name, int(positions[at]), "too long", detail, "Raise --max-document-bytes")
-        batch, positions = batch.filter(pa.array(lengths <= limit)), positions[lengths <= limit]
+def _in_size(batch: pa.RecordBatch, positions: NDArray[np.int64]) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
+    """Yield the rows in parts of about BATCH_BYTES."""
     rows = max(1, min(_ROWS_AT_ONCE, batch.num_rows * BATCH_BYTES // max(1, batch.nbytes)))
     for start in range(0, batch.num_rows, rows):
         yield batch.slice(start, rows), positions[start : start + rows]
@@ -352,21 +374,17 @@ def _as_values(column: pa.ChunkedArray) -> pa.Array:
     return array.fill_null("").cast(pa.large_binary())
 
 
-def _rows(columns: list[pa.Array], head: _Head) -> bytes:
-    """Rows as they are written, values in quotes where they must be."""
-    if not columns or not len(columns[0]):
-        return b""
-    values = [_quoted(column, head, alone=len(columns) == 1) for column in columns]
-    separator = pa.scalar(head.delimiter.encode(), pa.large_binary())
-    rows = pc.binary_join_element_wise(*values, separator) if len(values) > 1 else values[0]
-    end, nothing = pa.scalar(head.line_end, pa.large_binary()), pa.scalar(b"", pa.large_binary())
-    ended = pc.binary_join_element_wise(rows, end, nothing)
-    _, offsets, data = ended.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int64)
-    return bytes(memoryview(data)[bounds[ended.offset] : bounds[ended.offset + len(ended)]])
+def _behind(columns: list[pa.Array], head: _Head) -> list[bytes]:
+    """Return for every row what is written behind its last value: further values, in quotes where they must be."""
+    values = [_quoted(column, head) for column in columns]
+    separator, nothing = pa.scalar(head.delimiter.encode(), pa.large_binary()), pa.scalar(b"", pa.large_binary())
+    first = pc.binary_join_element_wise(nothing, values[0], separator)
+    behind = pc.binary_join_element_wise(first, *values[1:], separator) if len(values) > 1 else first
+    found: list[bytes] = behind.to_pylist()
+    return found
 
 
-def _quoted(column: pa.Array, head: _Head, *, alone: bool) -> pa.Array:
+def _quoted(column: pa.Array, head: _Head) -> pa.Array:
     if not head.quoted:
         unfit = pc.filter(column, pc.match_substring_regex(column, f"[{head.delimiter}\r\n]"))
         if len(unfit):
@@ -377,8 +395,6 @@ def _quoted(column: pa.Array, head: _Head, *, alone: bool) -> pa.Array:
         return column
     special = "[" + head.delimiter + '"\r\n]'
     needs = pc.match_substring_regex(column, special)
-    if alone:  # a row of one empty value would be a blank line, which readers pass over
-        needs = pc.or_(needs, pc.equal(pc.binary_length(column), 0))
     if not pc.any(needs).as_py():
         return column
     mark, nothing = pa.scalar(b'"', pa.large_binary()), pa.scalar(b"", pa.large_binary())

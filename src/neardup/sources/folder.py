@@ -6,9 +6,11 @@ untouched: what its encoding is says the page itself.
 """
 
 import codecs
+import io
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -133,13 +135,26 @@ class Folder(Format):
     def write(
         self, split: Split, keep: NDArray[np.bool_], target: Path, notes: pa.Table | None, problems: Problems
     ) -> None:
-        """Copies of the kept files, with their times of change, under the same paths in the folder `target`."""
+        """Copies of all files but the removed ones, with their times of change, under the same paths in `target`.
+
+        What was too long or could not be unpacked is copied too; what cannot be opened cannot be.
+        """
         assert notes is None
         target.mkdir(parents=True, exist_ok=True)
-        for kept, (_, member, data) in zip(keep, self._members(split, problems), strict=True):
-            if kept:
+        documents = iter(keep)
+        read = self._members(split, problems)
+        found = next(read, None)
+        for at in range(split.start, split.stop):
+            member = split.file.members[at]
+            place = location(split.file, member)
+            if found is None or found[0] != at + 1:
+                with suppress(InputError):  # it was reported
+                    _copy(place, target / member, None)
+                continue
+            if next(documents):
                 packed = compression_of(member)[0] is not None
-                _copy(location(split.file, member), target / member, None if packed else data)
+                _copy(place, target / member, None if packed else found[2])
+            found = next(read, None)
 
 
 def _size(path: str) -> int:
@@ -152,13 +167,10 @@ def _size(path: str) -> int:
 def _copy(source: str, target: Path, content: bytes | None) -> None:
     """A copy of the file, read once more where its content, as it is stored, is not at hand."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with open(target, "wb") as copy:
-            if content is not None:
-                copy.write(content)
-            else:
-                with open_binary(source) as original:
-                    shutil.copyfileobj(original, copy, 1 << 20)
+        with io.BytesIO(content) if content is not None else open_binary(source) as original:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(target, "wb") as copy:
+                shutil.copyfileobj(original, copy, 1 << 20)
         if not is_remote(source):
             times = os.stat(source)
             os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))

@@ -5,7 +5,7 @@ examined one by one (`jsonl_problems`).
 
 Decisions: blank lines are passed over. A null text is an empty document. Ids that are numbers become strings. A text
 or id with half of a surrogate pair (\\ud800 alone) has no UTF-8 form and is a problem. What is reported as a problem
-is not a document, and is not written either.
+is not a document, and stays where it is in what is written.
 """
 
 import json
@@ -37,7 +37,7 @@ from neardup.sources.base import (
 from neardup.sources.compression import create, open_plain
 from neardup.sources.ids import WHOLE
 from neardup.sources.jsonl_problems import Lookout, encodable
-from neardup.sources.linewise import blocks, byte_splits
+from neardup.sources.linewise import Edit, blocks, byte_splits, copy_lines
 from neardup.sources.tabular import clash
 
 SAMPLE_LINES = 1000
@@ -173,21 +173,28 @@ class Jsonl(Format):
     def write(
         self, split: Split, keep: NDArray[np.bool_], target: Path, notes: pa.Table | None, problems: Problems
     ) -> None:
-        """The kept lines, untouched; notes are put before an object's closing brace."""
+        """All bytes but the lines of removed documents; notes are put before an object's closing brace."""
+        with create(target, split.file.compression) as out:
+            copy_lines(split, self._edits(split, keep, notes, problems), out)
+
+    def _edits(
+        self, split: Split, keep: NDArray[np.bool_], notes: pa.Table | None, problems: Problems
+    ) -> Iterator[Edit]:
+        """Yield the lines that are not written as they are."""
+        if notes is None and keep.all():
+            return
         names = tuple(notes.column_names) if notes is not None else ()
         at = 0
-        with create(target, split.file.compression) as out:
-            for block in self._blocks(split, problems, names):
-                kept = np.flatnonzero(keep[at : at + len(block.lines)])
-                if notes is None:
-                    lines = [block.lines[i] for i in kept]
-                else:
-                    _refuse_clash(split.file, block, names)
-                    added = notes.slice(at, len(block.lines)).take(pa.array(kept)).to_pylist()
-                    lines = [with_notes(block.lines[i], note) for i, note in zip(kept, added, strict=True)]
-                at += len(block.lines)
-                if lines:
-                    out.write(b"\n".join(lines) + b"\n")
+        for block in self._blocks(split, problems, names):
+            kept = keep[at : at + len(block.lines)]
+            if notes is None:
+                yield from ((number, None) for number in block.positions[~kept].tolist())
+            else:
+                _refuse_clash(split.file, block, names)
+                added = notes.slice(at, len(block.lines)).to_pylist()
+                for line, number, here, note in zip(block.lines, block.positions.tolist(), kept, added, strict=True):
+                    yield number, with_notes(line, note) if here else None
+            at += len(block.lines)
 
 
 def _documents(block: _Block, fields: Fields) -> Documents:

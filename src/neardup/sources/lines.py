@@ -1,8 +1,8 @@
 """A text file whose lines are the documents. Has no suffix of its own: it is chosen with --format lines.
 
 Empty lines are documents too, empty ones, so that what is kept of a file has all of its lines but the
-duplicates. Bytes are handed on as they are; the line end, \\n or \\r\\n, is not part of the document but is
-written again.
+duplicates. Bytes are handed on as they are; the line end, \\n or \\r\\n, is not part of the text, and goes where its
+line goes.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
 from neardup.sources.compression import create
-from neardup.sources.linewise import blocks, byte_splits
+from neardup.sources.linewise import Edit, blocks, byte_splits, copy_lines
 
 
 class Lines(Format):
@@ -75,12 +75,16 @@ class Lines(Format):
     def write(
         self, split: Split, keep: NDArray[np.bool_], target: Path, notes: pa.Table | None, problems: Problems
     ) -> None:
-        """The kept lines with the line ends that they had."""
+        """All bytes but the removed lines, each of which goes with its line end."""
         assert notes is None
-        at = 0
         with create(target, split.file.compression) as out:
-            for lines, _ in self._lines(split, problems):
-                kept = [lines[i] for i in np.flatnonzero(keep[at : at + len(lines)])]
-                at += len(lines)
-                if kept:
-                    out.write(b"\n".join(kept) + b"\n")
+            copy_lines(split, self._removed(split, keep, problems), out)
+
+    def _removed(self, split: Split, keep: NDArray[np.bool_], problems: Problems) -> Iterator[Edit]:
+        """Yield the removed lines."""
+        if keep.all():
+            return
+        at = 0
+        for lines, positions in self._lines(split, problems):
+            yield from ((number, None) for number in positions[~keep[at : at + len(lines)]].tolist())
+            at += len(lines)

@@ -10,7 +10,7 @@ file side by side count bytes that one of them has just read.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from threading import Lock
 from typing import BinaryIO
@@ -111,6 +111,19 @@ def _owned(stream: BinaryIO, at: int, stop: int | None) -> Iterator[bytes]:
             return
 
 
+def _enter(stream: BinaryIO, split: Split) -> tuple[int, int, int | None] | None:
+    """Go to the first line that the split owns: where it starts, its number, and where the split stops.
+
+    None where the split owns no line.
+    """
+    if not divisible(split.file):
+        return 0, 1, None
+    if not split.start:
+        return 0, 1, split.stop
+    first = _first_start(stream, split.start, split.stop)
+    return None if first is None else (first, _line_numbers.at(stream, first), split.stop)
+
+
 def blocks(split: Split, *, limit: int, too_long: Callable[[int, int], None]) -> Iterator[tuple[int, list[bytes], int]]:
     """Lines without their \\n, about BLOCK_BYTES at a time: number of the first one, the lines, bytes in all.
 
@@ -119,24 +132,74 @@ def blocks(split: Split, *, limit: int, too_long: Callable[[int, int], None]) ->
     """
     file = split.file
     with open_plain(file.path, file.compression, file.name) as stream:
-        at, line, stop = 0, 1, None
-        if divisible(file):
-            stop = split.stop
-            if split.start:
-                first = _first_start(stream, split.start, stop)
-                if first is None:
-                    return
-                at = first
-                line = _line_numbers.at(stream, at)
+        place = _enter(stream, split)
+        if place is None:
+            return
+        at, line, stop = place
         whole = WholeLines(_owned(stream, at, stop), at=at, line=line, limit=limit, too_long=too_long)
         for number, lines, size in whole:
             if number == 1:
-                if lines == [_BOM]:
+                if lines == [_BOM] and size == len(_BOM):  # and no line end: there is no line in this file
                     continue
                 lines[0] = without_bom(file, lines[0])
             yield number, lines, size
         if split.part + 1 < split.parts:
             _line_numbers.learn(stream, whole.at, whole.line)
+
+
+Edit = tuple[int, bytes | None]
+"""The number of a line, and what it becomes; None: the line goes, with its line end."""
+
+
+def copy_lines(split: Split, edits: Iterable[Edit], out: BinaryIO) -> None:
+    """Copy the bytes of a split, but for the lines that are edited; these come in the order of their numbers.
+
+    A line that is replaced keeps its line end. The byte order mark before the first line belongs to the file and not to
+    the line: it stays, whatever becomes of the line. Lines may be of any length.
+    """
+    file = split.file
+    with open_plain(file.path, file.compression, file.name) as stream:
+        place = _enter(stream, split)
+        if place is None:
+            return
+        at, line, stop = place
+        pieces = _owned(stream, at, stop)
+        if line == 1:
+            pieces = _after_mark(pieces, out)
+        coming = iter(edits)
+        edit = next(coming, None)
+        begun = False  # the line at hand, which is edited, spans pieces
+        for piece in pieces:
+            if edit is None or edit[0] > line + piece.count(b"\n"):
+                out.write(piece)
+                line += piece.count(b"\n")
+                continue
+            parts = piece.split(b"\n")
+            for i, part in enumerate(parts):
+                ended = i + 1 < len(parts)
+                if edit is None or edit[0] != line:
+                    out.write(part + b"\n" if ended else part)
+                else:
+                    if edit[1] is not None:
+                        out.write((b"" if begun else edit[1]) + (b"\n" if ended else b""))
+                    begun = not ended
+                    edit = next(coming, None) if ended else edit
+                line += ended
+
+
+def _after_mark(pieces: Iterator[bytes], out: BinaryIO) -> Iterator[bytes]:
+    """Write the byte order mark that a file begins with, where it has one, and yield what follows."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= len(_BOM):
+            break
+    if head.startswith(_BOM):
+        out.write(_BOM)
+        head = head.removeprefix(_BOM)
+    if head:
+        yield head
+    yield from pieces
 
 
 def without_bom(file: InputFile, line: bytes) -> bytes:

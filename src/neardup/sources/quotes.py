@@ -2,11 +2,12 @@
 
 A value that begins with a quotation mark ends with one; in between a mark is written twice. Parsers take everything
 else for text in some way of their own, and a mark that was meant as text joins rows until the next one: so such a file
-is refused, with the line.
+is refused, with the line. What is well-formed can be cut into its rows, byte for byte (`raw_rows`).
 """
 
 import io
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import BinaryIO, cast
 
@@ -91,3 +92,43 @@ class StrictQuotes(io.RawIOBase):
             f"{self._name}:{self._opened}: malformed quotation marks: {what}.\nMend the line; or, where quotation "
             'marks are text like any other, say so with --quoting none (quoting="none").'
         )
+
+
+_BLOCK = 1 << 20
+
+
+def raw_rows(stream: BinaryIO, delimiter: str, *, quoted: bool, out: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the rows of a CSV file as they are stored: the values, and the line end.
+
+    A blank line has no values, and the last row may have no line end. The byte order mark that a file begins with is no
+    part of the first row: it is written to `out`. The marks must be well-formed, which `StrictQuotes` sees to.
+    """
+    row = _whole_row(delimiter.encode() if quoted else b"")
+    data = stream.read(_BLOCK)
+    if data.startswith(_BOM):
+        out.write(_BOM)
+        data = data[len(_BOM) :]
+    more = True
+    while data:
+        at = 0
+        while (found := row.match(data, at)) and (found.end() < len(data) or not more):
+            yield found[1], found[2]
+            at = found.end()
+        data = data[at:]
+        if not more:
+            break
+        fresh = stream.read(max(_BLOCK, len(data)))
+        more = bool(fresh)
+        data += fresh
+    if data:
+        yield data, b""
+
+
+@cache
+def _whole_row(delimiter: bytes) -> re.Pattern[bytes]:
+    """A row and its line end; without a delimiter, a line."""
+    if not delimiter:
+        return re.compile(rb"([^\r\n]*+)(\r\n|\n|\r)")
+    sign = re.escape(delimiter)
+    value = rb'(?:"(?:[^"]++|"")*+"|[^"%s\r\n][^%s\r\n]*+)?+' % (sign, sign)
+    return re.compile(rb"(%s(?:%s%s)*+)(\r\n|\n|\r)" % (value, sign, value))

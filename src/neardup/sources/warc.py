@@ -2,7 +2,7 @@
 
 Documents are the responses (status 200 to 299) and resources of type text/html, application/xhtml+xml or
 text/*, and the conversions (the texts of WET files). Other records (warcinfo, requests, metadata, images,
-redirects …) are not documents, but stay in what is written. What is reported as a problem is not written.
+redirects …) are not documents, but stay in what is written, and so does what is reported as a problem.
 
 The id is the WARC-Record-ID without its brackets, or the target URI where the id field is "url". Transfer and
 content encodings (chunked, gzip, deflate, br, zstd) are undone by fastwarc; some crawlers undo them and leave
@@ -71,10 +71,8 @@ class Warc(Format):
         """One: where a record starts is known only to who has read those before it."""
         return [Split(file, 0, file.size, file.size)]
 
-    def _records(
-        self, stream: BinaryIO, split: Split, problems: Problems
-    ) -> Iterator[tuple[Record, _Page | None, bool]]:
-        """Every record, the document in it if there is one, and whether it was reported as a problem."""
+    def _records(self, stream: BinaryIO, split: Split, problems: Problems) -> Iterator[tuple[Record, _Page | None]]:
+        """Yield every record, and the document in it if there is one that can be read."""
         name, limit = split.file.name, problems.max_document_bytes
 
         def wanted(kind: str, length: int) -> bool:
@@ -82,15 +80,14 @@ class Warc(Format):
 
         for record in records(stream, name, wanted):
             if record.block is None:
-                long = record.kind in _KINDS and _might_be_document(record)
-                if long:
+                if record.kind in _KINDS and _might_be_document(record):
                     _too_long(
                         problems,
                         name,
                         record,
                         f"the record at byte {record.start:,} has {record.length:,} bytes",
                     )
-                yield record, None, long
+                yield record, None
                 continue
             try:
                 page = _page(record, split.file, limit)
@@ -100,15 +97,15 @@ class Warc(Format):
                     _too_long(problems, name, record, f"{where}, once decoded,")
                 else:
                     problems.report(name, record.number, "not decodable", f"{where}: {error}")
-                yield record, None, True
+                yield record, None
                 continue
-            yield record, page, False
+            yield record, page
 
     def _pages(self, split: Split, problems: Problems) -> Iterator[list[_Page]]:
         batch: list[_Page] = []
         size = 0
         with open_plain(split.file.path, split.file.compression, split.file.name) as stream:
-            for _, page, _ in self._records(stream, split, problems):
+            for _, page in self._records(stream, split, problems):
                 if page is None:
                     continue
                 batch.append(page)
@@ -154,15 +151,16 @@ class Warc(Format):
         kept: list[bool] = []
         documents = iter(keep)
         with open_plain(file.path, file.compression, file.name) as stream:
-            for record, page, problem in self._records(stream, split, problems):
+            for record, page in self._records(stream, split, problems):
                 starts.append(record.start)
-                kept.append(bool(next(documents)) if page else not problem)
+                kept.append(bool(next(documents)) if page else True)
             stored = _stored_starts(stream, starts) if file.compression == "gz" else None
         if file.compression is None or stored is not None:
             with open_binary(file.path) as source, create(target, None) as out:
-                for start, stop in ranges_to_keep(starts if stored is None else stored, kept, 1 << 62):
+                for start, stop in ranges_to_keep(starts if stored is None else stored, kept):
                     source.seek(start)
                     copy_range(source, out, stop - start)
+                _end(file, out)
             return
         _rewrite(file, starts, kept, target)
 
@@ -177,12 +175,13 @@ def _stored_starts(stream: BinaryIO, starts: list[int]) -> list[int] | None:
 
 
 def _rewrite(file: InputFile, starts: list[int], kept: list[bool], target: Path) -> None:
+    if not starts or starts[0]:  # what stands before the first record stays
+        starts, kept = [0, *starts], [True, *kept]
     ends = [*starts[1:], 1 << 62]
     with (
         open_plain(file.path, file.compression, file.name) as source,
         create(target, None if file.compression == "gz" else file.compression) as out,
     ):
-        copy_range(source, io.BytesIO(), starts[0] if starts else 0)
         for start, stop, keep in zip(starts, ends, kept, strict=True):
             if not keep:
                 copy_range(source, cast(BinaryIO, _Nowhere()), stop - start)
@@ -191,6 +190,13 @@ def _rewrite(file: InputFile, starts: list[int], kept: list[bool], target: Path)
                     copy_range(source, cast(BinaryIO, member), stop - start)
             else:
                 copy_range(source, out, stop - start)
+        _end(file, out)
+
+
+def _end(file: InputFile, out: BinaryIO) -> None:
+    """Write an empty member where nothing was kept: a file without any is no gzip file."""
+    if file.compression == "gz" and not out.tell():
+        out.write(gzip.compress(b"", mtime=0))
 
 
 class _Nowhere:

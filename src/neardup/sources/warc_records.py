@@ -124,9 +124,12 @@ def _pass_over(stream: BinaryIO, length: int) -> int:
     return length - left
 
 
-def ranges_to_keep(starts: list[int], keep: list[bool], end: int) -> Iterator[tuple[int, int]]:
-    """Byte ranges of the kept records, neighbours joined. A record ends where the next one starts."""
-    begun: int | None = None
+def ranges_to_keep(starts: list[int], keep: list[bool]) -> Iterator[tuple[int, int]]:
+    """Yield the byte ranges of a file without the records that go, neighbours joined.
+
+    A record ends where the next one starts, the last one at the end of the file. What stands before the first stays.
+    """
+    begun: int | None = 0
     for start, kept in zip(starts, keep, strict=True):
         if kept and begun is None:
             begun = start
@@ -134,7 +137,7 @@ def ranges_to_keep(starts: list[int], keep: list[bool], end: int) -> Iterator[tu
             yield begun, start
             begun = None
     if begun is not None:
-        yield begun, end
+        yield begun, 1 << 62
 
 
 def copy_range(source: BinaryIO, out: BinaryIO, length: int) -> None:

@@ -17,25 +17,31 @@ from neardup.spark.storage import rename_parts
 from neardup.spark.tasks import Batches, mapped
 
 
-def kept_rows(whole: Whole, documents: DataFrame, gone: DataFrame) -> DataFrame:
-    """What is kept of the inputs of one format. Both frames have numbers: of all documents, and of those removed."""
-    return _plain(whole, without(_documents(whole, documents), gone))
+def kept_rows(whole: Whole, gone: DataFrame) -> DataFrame:
+    """Return what is kept of the inputs of one format: all but the removed documents, whose numbers are in `gone`."""
+    return _plain(whole, without(whole.frame, gone))
 
 
-def _documents(whole: Whole, documents: DataFrame) -> DataFrame:
-    """Every row of a table is a document, and every file; of lines, those that could be read."""
-    return among(whole.frame, documents) if whole.format == "jsonl" else whole.frame
+def kept_documents(whole: Whole, documents: DataFrame, gone: DataFrame) -> DataFrame:
+    """Return the kept documents alone. Every row of a table is one, and every file; of lines, those that were read."""
+    read = among(whole.frame, documents) if whole.format == "jsonl" else whole.frame
+    return _plain(whole, without(read, gone))
+
+
+def other_lines(whole: Whole, documents: DataFrame) -> DataFrame:
+    """Return the lines that are no documents: blank ones, and what could not be read. They stay where they are."""
+    return without(whole.frame, documents)
 
 
 def annotated_rows(whole: Whole, documents: DataFrame, notes: DataFrame) -> DataFrame:
-    """All documents, with the columns of NOTES."""
-    rows = _documents(whole, documents).join(notes, "number", "left")
+    """Return everything, the documents with the columns of NOTES."""
+    read = among(whole.frame, documents) if whole.format == "jsonl" else whole.frame
+    rows = read.join(notes, "number", "left")
     first, *others = NOTES.names
     noted = [F.coalesce(F.col(first), F.lit(True)).alias(first), *others]
     if whole.format == "jsonl":
-        return mapped(rows.select("source", "line", *noted), _annotated, "value binary").select(
-            F.col("value").cast("string")
-        )
+        lines = mapped(rows.select("source", "line", *noted), _annotated, "value binary")
+        return lines.select(F.col("value").cast("string")).unionAll(_plain(whole, other_lines(whole, documents)))
     return rows.select("row.*", *noted)
 
 
@@ -87,7 +93,7 @@ def _refuse_clash(source: str, line: bytes) -> None:
 
 
 def write(rows: DataFrame, whole: Whole, path: str) -> int:
-    """One dataset, a file per partition; how many documents are in it when it is read back."""
+    """Write one dataset, a file per partition; return how many rows or lines are in it when it is read back."""
     writer, reader = rows.write.mode("overwrite"), rows.sparkSession.read
     if whole.format == "jsonl":
         writer.text(path)

@@ -28,7 +28,7 @@ from neardup.recipe import Recipe
 from neardup.result import filter_of
 from neardup.sources.base import COMPARED_ANYWAY
 from neardup.sources.files import printable
-from neardup.spark.corpus import annotated_rows, check_annotated, kept_rows, write
+from neardup.spark.corpus import annotated_rows, check_annotated, kept_documents, kept_rows, other_lines, write
 from neardup.spark.footers import timestamp_form, writing_timestamps
 from neardup.spark.inputs import Collected
 from neardup.spark.outcome import groups_table, id_type, notes_table, removed_table
@@ -71,7 +71,7 @@ class SparkResult:
         if len(wholes) > 1:
             formats = ", ".join(whole.format for whole in wholes)
             raise UsageError(f"the inputs are of several formats ({formats}), which make no one frame; use write().")
-        return kept_rows(wholes[0], self._sketches.select("number"), self._gone)
+        return kept_documents(wholes[0], self._sketches.select("number"), self._gone)
 
     @cached_property
     def _ids(self) -> str:
@@ -213,14 +213,16 @@ class SparkResult:
         wholes = self._documents.whole
         numbers = self._sketches.select("number")
         delete(self._spark, f"{out}/kept")
-        written = 0
+        written = others = 0
         for whole in wholes:
             place = f"{out}/kept" if len(wholes) == 1 else f"{out}/kept/{whole.format}"
             if annotate:
                 rows = annotated_rows(whole, numbers, notes_table(self._decisions, self._sketches, self._ids))
             else:
-                rows = kept_rows(whole, numbers, self._gone)
+                rows = kept_rows(whole, self._gone)
             written += write(rows, whole, place)
+            others += other_lines(whole, numbers).count() if whole.format == "jsonl" else 0
+        written -= others
         expected = self.counts["documents" if annotate else "kept"]
         if written != expected:
             raise OutputError(
