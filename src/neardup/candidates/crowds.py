@@ -44,8 +44,9 @@ from neardup.sketches.base import Ragged
 MANY = 64
 """A bucket of more documents is crowded, and a shingle that more documents of crowds have is frequent."""
 
-SHARED = 10.0
-"""Rare shingles that a pair at the threshold shares as keys, on average; one pair in 22,000 shares none."""
+SHARED = 20.0
+"""Rare shingles that a pair at the threshold shares as keys, on average; one pair in 480 million shares none. So the
+answer does not depend on the hash by which they are drawn, which is another one in every run."""
 
 _PER_COUNTER = 8
 _FEWEST_COUNTERS, _MOST_COUNTERS = 1 << 20, 1 << 28

@@ -6,7 +6,7 @@ keeps the first of every group (Broder, section 3: a document is compared with t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from neardup.candidates.features import Buckets
 from neardup.clusters.form import form
-from neardup.clusters.settings import ClusterSettings
 from neardup.evidence import Evidence, Verifier
 from neardup.index import references
 from neardup.index.answers import Keep, Match
@@ -78,7 +77,7 @@ class Judge:
         """keep: texts, or where they are, so that recipes that measure exactly can."""
         self.recipe, self.layout, self.store, self.keep = recipe, layout, store, keep
         self.exact = keep != "sketch" and recipe.verify.method == "exact"
-        self.clusters = ClusterSettings("star", "first", recipe.clusters.crowd)
+        self.clusters = replace(recipe.clusters, method="star", keep="first")
 
     def judge(
         self,
