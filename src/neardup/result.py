@@ -202,8 +202,15 @@ class Result:
             "candidates": self.decision.candidates,
             "pairs_measured": self.decision.pairs,
             "crowded": self.decision.crowded,
-            "recall_lost_in_crowds": dict(zip(("share", "low", "high"), self.decision.recall_lost, strict=True)),
+            **self._lost_in_crowds,
         }
+
+    @property
+    def _lost_in_crowds(self) -> dict[str, dict[str, float]]:
+        """What limits on comparisons cost, where a document was cut short."""
+        if not self.decision.crowded:
+            return {}
+        return {"recall_lost_in_crowds": dict(zip(("share", "low", "high"), self.decision.recall_lost, strict=True))}
 
     @property
     def known_by(self) -> list[str]:

@@ -872,9 +872,10 @@ def test_compacting_what_is_small_says_why_it_is_not_smaller(seen, tmp_path, her
     assert (told[1], told[4]) == (str(seen), "with what the engine notes down of its work")
     assert float(told[2]) <= float(told[3])
     here("add", seen, many, "-q")
-    told = re.fullmatch(r".*: (.*) kB before, (.*) kB after\n", here("compact", seen).err)
+    told = re.fullmatch(r".*: (.* .B) before, (.* .B) after\n", here("compact", seen).err)
     assert told
-    assert float(told[1]) > float(told[2])
+    before, after = (float(n) * {"kB": 1, "MB": 1000}[unit] for n, unit in (size.split() for size in told.groups()))
+    assert before > after
 
 
 def test_verdicts_while_another_process_writes(seen, tmp_path, here):

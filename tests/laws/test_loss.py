@@ -49,10 +49,10 @@ def test_a_run_says_how_much_recall_its_limits_cost():
         recipe = choose_recipe("default").changed(verify_method="sketch", clusters_crowd=crowd, clusters_measured=2000)
         result = neardup.dedup(table, recipe=recipe)
         removed = len(result.removed)
-        lost[crowd] = result.counts["recall_lost_in_crowds"], removed, result.counts["crowded"]
+        lost[crowd] = result.counts.get("recall_lost_in_crowds"), removed, result.counts["crowded"]
     (narrow, found, cut), (wide, all_of_them, uncut) = lost[2], lost[2000]
     assert cut > 100
-    assert (uncut, wide) == (0, {"share": 0.0, "low": 0.0, "high": 0.0})
+    assert (uncut, wide) == (0, None)
     assert narrow["low"] <= narrow["share"] <= narrow["high"]
     assert narrow["share"] > 0.05
     assert found < all_of_them

@@ -79,7 +79,8 @@ def test_every_type_is_written_or_refused_by_name(table: pa.Table) -> None:
         else:
             named = ""
         if named:
-            assert "month_day_nano_interval) cannot be written" in named
+            assert "month_day_nano_interval" in named
+            assert "cannot be written" in named
             return
         file = InputFile(str(target), "a.parquet", "parquet", fields=Fields("text"))
         [split] = format_of(file).splits(file)
