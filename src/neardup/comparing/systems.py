@@ -13,6 +13,7 @@ average for that quantity:
 Expected values are proven for random choices; that ours behave like them is measured in tests/statistics.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
@@ -168,7 +169,7 @@ class _Pair:
             return [features], f"its sketches estimate a resemblance of {estimate:.4f}"
         if isinstance(settings, OddSettings):
             least = drops.bar(verify.threshold, self.sketcher.error, settings.drops, settings.k, 1)
-            passes = 1 - NormalDist(rho, max(deviation, 1e-12)).cdf(least)
+            passes = _reaching(rho, least, self.sketcher.error)
         else:
             chance = 2.0**-settings.bits if settings.samples else 0.0
             agree, needed = (x + (1 - x) * chance for x in (rho, verify.threshold))
@@ -305,3 +306,14 @@ class _Pair:
 
 def _scored(comparison: Comparison, made: Ragged) -> float:
     return float(Signatures(comparison, words=made.values, offsets=made.offsets).scores(_PAIR)[0])
+
+
+def _reaching(resemblance: float, least: float, error: Callable[[float], float]) -> float:
+    """Return the probability that an estimate is `least` or more, where its error depends on the resemblance.
+
+    On the scale on which the error is the same everywhere (the integral of 1/error) the estimate is nearly normal.
+    """
+    between = np.linspace(resemblance, least, 65)
+    heights = np.array([1.0 / max(error(float(r)), 1e-12) for r in between])
+    distance = float(((heights[1:] + heights[:-1]) / 2 * np.diff(between)).sum())
+    return NormalDist().cdf(-distance)
