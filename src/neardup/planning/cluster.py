@@ -128,7 +128,7 @@ FORMULAS = (
         units=lambda e: e.documents * e.prints.keys,
         read=lambda e: e.documents * (e.prints.sketch + NUMBER),
         shuffled=lambda e: e.documents * e.prints.keys * 2 * NUMBER,
-        kept=lambda e: e.entries * 3 * NUMBER,
+        kept=lambda e: e.entries * 2 * NUMBER,
     ),
     _Formula(
         "order",
