@@ -19,7 +19,7 @@ from neardup.spark.weighing import Scale
 from neardup.text.batches import text_batch
 from tests.spark.crowds import crowded
 
-RECIPE = choose_recipe("stream")
+RECIPE = choose_recipe("default").changed(verify_method="sketch")
 
 DOCUMENTS = 20_000
 
