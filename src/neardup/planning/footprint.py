@@ -67,7 +67,7 @@ def _nanoseconds(recipe: Recipe, known: Constants) -> float:
     """Min-hashes cost by their number, and more with Rabin's fingerprints; others as published."""
     kind = kind_of(recipe.sketch)
     if kind in ("minhash", "odd") and isinstance(recipe.sketch, MinHashSettings):
-        odd = known.sketching["odd"] if kind == "odd" else 0.0
+        odd = known.sketching.get("odd", 0.0) if kind == "odd" else 0.0
         rabin = known.sketching["rabin"] if recipe.sketcher.polynomial is not None else 0.0
         return known.sketching["minhash"] + known.sketching["permutation"] * recipe.sketch.permutations + rabin + odd
     return known.sketching[kind]
