@@ -167,9 +167,13 @@ def test_parquet(parquet: Path, collect: Collect) -> None:
     rows = {row.id: row for row in made.frame.collect()}
     for at, page in enumerate(PAGES):
         row = rows[str(at)]
-        for column in ("rank", "size"):
-            shown = row[f"shown:{column}"]
-            assert (None if shown is None else float(shown)) == page[column]
+        shown = {column: row[f"shown:{column}"] for column in ("rank", "size", "url")}
+        kept = {"rank": int(shown["rank"]), "size": float(shown["size"]), "url": shown["url"]}
+        assert kept == {column: page[column] for column in kept}
+    for column in ("rank", "size"):
+        by_order = sorted(rows.values(), key=lambda row: bytes(row[f"order:{column}"]))
+        values = [float(row[f"shown:{column}"]) for row in by_order]
+        assert values == sorted(values)
     whole = made.whole[0].frame.collect()
     assert {row.row["page.no"]: row.row.text for row in whole} == {at: page["text"] for at, page in enumerate(PAGES)}
 
