@@ -63,7 +63,7 @@ class Decision:
 
     @property
     def recall_lost(self) -> tuple[float, float, float]:
-        """The share of near-duplicates that are lost in crowds, with the ends of its 95 % interval."""
+        """Return the share of near-duplicates that are lost in crowds, with the ends of its 95 % interval."""
         lost = Loss(self.crowded, self.crowded_sampled, self.crowded_missed)
         return lost.recall(int((self.relation != RELATIONS.index("identical")).sum()))
 

@@ -114,13 +114,13 @@ class Verifier:
 
     @property
     def measures_resemblance(self) -> bool:
-        """Whether the exact resemblance alone decides about candidates."""
+        """Tell whether the exact resemblance alone decides about candidates."""
         comparison = self.signatures.comparison
         return self.exact and not self.by_containment and self.projected is None and comparison.similar is None
 
     @property
     def sites(self) -> NDArray[np.int32] | None:
-        """The site of every row; None where sites do not matter."""
+        """Return the site of every row; None where sites do not matter."""
         return None if self.places is None else self.places.hosts[self.members]
 
     def relieved(self, buckets: Buckets) -> Buckets:

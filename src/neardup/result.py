@@ -207,7 +207,7 @@ class Result:
 
     @property
     def _lost_in_crowds(self) -> dict[str, dict[str, float]]:
-        """What limits on comparisons cost, where a document was cut short."""
+        """Return the recall that limits on comparisons cost, where a document was cut short."""
         if not self.decision.crowded:
             return {}
         return {"recall_lost_in_crowds": dict(zip(("share", "low", "high"), self.decision.recall_lost, strict=True))}

@@ -218,7 +218,7 @@ class Held:
     """Answers to some requests that come when the test says so."""
 
     def __init__(self, page, path: str, *, holding: bool = True) -> None:
-        """holding: at once. A browser needs a moment until it shows us its requests: who asks soon begins without."""
+        """Take the requests from now on, or from `hold` on; before the page is opened, or some slip by."""
         self._page, self._open = page, not holding
         self._routes: list = []
         page.route(re.compile(path), lambda route: route.continue_() if self._open else self._routes.append(route))
@@ -258,9 +258,10 @@ def test_nothing_is_said_of_a_pair_that_is_not_on_screen(desktop, run, tmp_path)
     session = begin(run, tmp_path, pairs=30)
     page = desktop.page
     with served(session) as url:
+        held = Held(page, r"/api/pairs/2$", holding=False)
         open_page(desktop, url)
         page.wait_for_load_state("networkidle")
-        held = Held(page, r"/api/pairs/2$")
+        held.hold()
         page.keyboard.press("j")
         page.wait_for_function("() => document.getElementById('place').textContent.startsWith('Pair 2 ')")
         page.keyboard.press("j")
@@ -287,8 +288,8 @@ def test_what_is_typed_behind_a_label_that_moves_on_counts_for_nothing(desktop, 
     session = begin(run, tmp_path, pairs=30)
     page = desktop.page
     with served(session) as url:
-        open_page(desktop, url)
         held = Held(page, r"/api/labels$", holding=False)
+        open_page(desktop, url)
         page.keyboard.press("c")
         wait_for(desktop, "1 of")
         held.hold()
@@ -342,8 +343,8 @@ def test_a_note_that_is_wanted_while_a_pair_comes_waits_for_it(desktop, run, tmp
     session = begin(run, tmp_path, pairs=30)
     page = desktop.page
     with served(session) as url:
-        open_page(desktop, url)
         held = Held(page, r"/api/labels$")
+        open_page(desktop, url)
         page.keyboard.press("c")
         held.wait()
         page.keyboard.press("1")
@@ -365,8 +366,8 @@ def test_a_reason_may_be_typed_before_the_verdict_is_saved(desktop, run, tmp_pat
     session = begin(run, tmp_path, pairs=30)
     page = desktop.page
     with served(session) as url:
-        open_page(desktop, url)
         held = Held(page, r"/api/labels$")
+        open_page(desktop, url)
         page.keyboard.press("i")
         held.wait()
         page.keyboard.press("2")

@@ -153,6 +153,14 @@ def test_polars(table: pa.Table) -> None:
         assert repr(found.to_dicts()) == repr(expected.to_dicts())
 
 
+def test_lists_of_a_fixed_size_without_a_type() -> None:
+    kind = pa.map_(pa.string_view(), pa.list_(pa.null(), 2))
+    table = pa.table(
+        {"text": [f"text {n}" for n in range(ROWS)], "c": pa.array([[], [], [], [("k", [None] * 2)], []], kind)}
+    )
+    assert repr(kept_of(table).to_pylist()) == rows_kept(table)
+
+
 CHATS = [
     [{"role": "user", "content": f"What is {n}?"}, {"role": "assistant", "content": "A number."}] for n in range(5)
 ]

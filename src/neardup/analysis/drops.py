@@ -5,7 +5,7 @@ in a thousandth of the pairs loses most pages of a template. The more others an 
 be.
 
 deviations    standard errors that are asked for, given how many others there are
-bar           the estimate from which on two documents are similar
+bar           the least estimate of two similar documents
 dropped       the share of documents that are called similar although they resemble every other by less
 """
 

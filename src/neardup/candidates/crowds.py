@@ -63,7 +63,7 @@ Runs = Callable[[], Iterator[ShingleSets]]
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Resemblances from which on two documents are near-duplicates: of any two, and of two pages of one site."""
+    """The least resemblance of near-duplicates: of any two documents, and of two pages of one site."""
 
     general: float
     same_site: float

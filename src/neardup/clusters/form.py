@@ -38,7 +38,7 @@ class Formed:
 
     @property
     def crowded(self) -> int:
-        """How many rows were cut short."""
+        """Count the rows that were cut short."""
         return int(self.cut_short.sum())
 
 

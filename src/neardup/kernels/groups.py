@@ -268,7 +268,7 @@ def odd_error(resemblance: float, first: float, second: float, bits: float, bins
 
 @njit(nogil=True, cache=True)
 def _sure(signatures: Any, i: int, j: int, agreed: float, strict: Any, deviations: float) -> Any:
-    """Whether a score is so many standard errors above strict[0]."""
+    """Tell whether a score lies `deviations` standard errors or more above strict[0]."""
     _, _, words, offsets, parameters = signatures
     a, b = offsets[i], offsets[j]
     _, first, second = _odd_counts(words, a, b, offsets[i + 1] - a)

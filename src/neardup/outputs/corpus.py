@@ -24,7 +24,7 @@ def target(folder: Path, split: Split) -> Path:
 
 
 def _is_table(file: InputFile) -> bool:
-    """Whether the input was a table in memory, which has a name and no ending, also where the table is stored."""
+    """Tell whether the input was a table in memory, which has a name and no ending, also where the table is stored."""
     return file.format == "memory" or (file.stamp.startswith(BY_CONTENT) and "." not in file.name)
 
 

@@ -287,7 +287,7 @@ class Collection:
         return KeepColumn(*settled(kinds, order, shown, column, lambda: self._are_numbers(column)), shown)
 
     def _are_numbers(self, column: str) -> bool:
-        """Whether CSV files have nothing but numbers in this column, whichever documents are asked for."""
+        """Tell whether CSV files have nothing but numbers in this column, whichever documents are asked for."""
         if column not in self._numeric:
             batches = (rows for _, rows in self._batches())
             self._numeric[column] = all(

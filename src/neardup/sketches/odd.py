@@ -75,7 +75,7 @@ class OddSettings(MinHashSettings):
 
     @property
     def estimates(self) -> bool:
-        """Whether the resemblance can be told from what is kept."""
+        """Tell whether the kept words suffice to estimate the resemblance."""
         return True
 
 

@@ -108,7 +108,7 @@ def _of_json(values: pa.Array, column: str) -> Columns:
 
 
 def are_numbers(kinds: pa.Array, shown: pa.Array) -> bool:
-    """Whether all values of a CSV file among these are written as numbers are."""
+    """Tell whether every value that comes from a CSV file is written as a number."""
     texts = pc.filter(shown, pc.equal(kinds, UNTYPED)).to_pylist()
     return all(_PLAIN_NUMBER.fullmatch(text) for text in texts)
 

@@ -69,7 +69,7 @@ def _is_list_view(kind: pa.DataType) -> bool:
 
 
 def _list_type(kind: pa.DataType) -> Callable[[pa.Field], pa.DataType] | None:
-    """How a list of this kind is made of other elements; None where it is no list."""
+    """Return what makes a list type of this kind from another element type; None where it is no list."""
     if pa.types.is_fixed_size_list(kind):
         return lambda field: pa.list_(field, kind.list_size)
     if pa.types.is_map(kind):
@@ -120,11 +120,13 @@ def _filtered(column: pa.Array, keep: NDArray[np.bool_], mask: pa.BooleanArray) 
     except pa.ArrowNotImplementedError:
         pass
     try:
-        return plain(column).filter(mask).cast(column.type)
-    except pa.ArrowNotImplementedError:  # Arrow has no way back
+        found = plain(column).filter(mask).cast(column.type)
+        found.validate()  # pyarrow 26 makes lists of a fixed size too short where their type is null
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # Arrow has no way back
         edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]])))
         runs = [column.slice(start, stop - start) for start, stop in edges.reshape(-1, 2).tolist()]
         return pa.concat_arrays(runs) if runs else column.slice(0, 0)
+    return found
 
 
 def storable(column: pa.Array) -> pa.Array:
@@ -147,7 +149,7 @@ def _storable(leaf: pa.Array) -> pa.Array:
 
 
 def is_interval(kind: pa.DataType) -> bool:
-    """Whether a type is Arrow's interval, which pyarrow does not write."""
+    """Tell whether a type is Arrow's interval, which pyarrow does not write."""
     return bool(kind == pa.month_day_nano_interval())
 
 

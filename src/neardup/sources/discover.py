@@ -52,7 +52,7 @@ _SENTENCES = {
 }
 
 _TOLD = 5
-"""Problems that are told one by one."""
+"""How many problems are listed by name; the others are counted."""
 
 WRITTEN = "_SUCCESS"
 """What Spark and Hadoop leave in a folder that is whole. Nobody misses it."""
@@ -87,7 +87,7 @@ def discover(inputs: Sequence[str | Path], *, format: str | None = None, problem
     Args:
         inputs: Paths of files and folders, globs, URLs.
         format: Is taken for all of them, whatever their names.
-        problems: Is told of links to nothing and of what cannot be opened; without it the first one is raised.
+        problems: Collects links to nothing and what cannot be opened; without it the first one is raised.
     """
     if format is not None:
         named(format)
@@ -116,7 +116,7 @@ def refuse_nothing(place: str, found: Catalogue, *, is_pattern: bool) -> None:
 
 
 def as_inputs(found: Catalogue, given: Sequence[str | Path], *, format: str | None, problems: Problems) -> Inputs:
-    """Make input files of a catalogue, whoever made that."""
+    """Make input files of a catalogue."""
     passed_over: Counter[str] = Counter()
     known: list[tuple[FileEntry, str]] = []
     unknown: list[FileEntry] = []

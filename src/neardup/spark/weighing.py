@@ -124,7 +124,7 @@ class Scale:
 
     @property
     def measures_resemblance(self) -> bool:
-        """Whether the exact resemblance alone decides about candidates."""
+        """Tell whether the exact resemblance alone decides about candidates."""
         return self._blank.measures_resemblance
 
     @property
