@@ -11,7 +11,7 @@ import neardup
 from neardup import Index, Recipe
 from neardup.analysis import drops
 from neardup.errors import RecipeError
-from neardup.index.crowds import FILED, RARE
+from neardup.index.crowds import FILED, RARE_MINIMUM
 from neardup.recipes import load_recipe
 
 BEFORE = """
@@ -168,7 +168,7 @@ def test_documents_of_crowds_are_filed_under_few_more_keys(size, tmp_path):
         per_document = np.bincount(np.concatenate(filed), minlength=120)
     assert per_document.max() <= FILED
     assert per_document[8:].mean() >= 4
-    assert max(map(len, filed)) <= RARE + 1
+    assert max(map(len, filed)) <= RARE_MINIMUM + 1
 
 
 def words(recipe: Recipe, text: str) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 
 from neardup import Document, Index
 from neardup.index.overlay import Overlay
-from neardup.index.store import MOST
+from neardup.index.store import FIRST, MOST
 from tests.corpus import documents
 from tests.index.test_store import adding, held, keys_of, remove, write
 from tests.naive.store import NaiveStore
@@ -50,16 +50,16 @@ def test_batches_are_answered_as_if_they_were_stored(tmp_path, recipe, keep):
         assert [v.status for v in moved.check_many(given)] == [v.status for v in written.check_many(given)]
 
 
-def test_the_latest_of_both_are_remembered():
+def test_the_first_and_the_latest_of_both_are_found():
     below, above = NaiveStore({}), NaiveStore({})
     below.shown = "below"
     write(below, adding(*((f"b{i}", [1, 2]) for i in range(MOST))))
     both = Overlay(below, above)
-    write(both, adding(*((f"a{i}", [2, 3]) for i in range(3))))
+    write(both, adding(*((f"a{i}", [2, 3]) for i in range(30))))
     [only_below, shared, only_above] = held(both, 1, 2, 3)
     assert only_below == list(range(MOST))
-    assert shared == [*range(3, MOST), *only_above]
-    assert len(only_above) == 3
+    assert shared == [*range(FIRST), *range(30, MOST), *only_above]
+    assert len(only_above) == 30
     assert both.numbers(["a0", "b0", "none"]).tolist() == [only_above[0], 0, -1]
     assert both.records(np.array([0, only_above[1]])) == [b"record of b0", b"record of a1"]
     assert len(both.holders(keys_of(9)).numbers) == 0

@@ -10,7 +10,7 @@ import pytest
 
 from neardup.errors import StoreError
 from neardup.index import postgres
-from neardup.index.store import MOST, Change, Holders, Store
+from neardup.index.store import FIRST, MOST, Change, Holders, Store
 from neardup.sketches.base import Ragged, nothing
 from tests.index.conftest import Engine
 from tests.naive.store import NaiveStore
@@ -186,16 +186,18 @@ def crowd(store: Store, size: int, at_once: int = 2_000) -> None:
         write(store, adding(*((str(i), [5, 10 + i]) for i in range(start, min(size, start + at_once)))))
 
 
-def test_of_a_crowd_the_latest_are_found_and_all_are_remembered(store: Store) -> None:
+def test_of_a_crowd_the_first_and_the_latest_are_found_and_all_are_remembered(store: Store) -> None:
     crowd(store, 10_000)
     assert len(store) == 10_000
-    latest = list(range(10_000 - MOST, 10_000))
-    assert held(store, 5, 10, 10_009) == [latest, [0], [9_999]]
+    first, latest = list(range(FIRST)), list(range(10_000 - MOST, 10_000))
+    assert held(store, 5, 10, 10_009) == [first + latest, [0], [9_999]]
     assert dict(store.postings())[5].tolist() == list(range(10_000))
     remove(store, "9999", "0")
     write(store, adding(("last", [5])))
     for _ in range(2):
-        assert held(store, 5) == [[latest[0], *latest[1:-1], 10_000]], "a removed one takes nobody's place"
+        [found] = held(store, 5)
+        assert found[-MOST:] == [latest[0], *latest[1:-1], 10_000], "a removed one takes nobody's place"
+        assert found[:-MOST][: FIRST - 1] == first[1:]
         store.compact()
     assert dict(store.postings())[5].tolist() == [*range(1, 9_999), 10_000]
     assert len(store) == 9_999
@@ -216,6 +218,12 @@ def test_a_list_is_filled_up_from_before_when_the_latest_are_removed(store: Stor
     remove(store, "0")
     store.compact()
     assert everything(store) == {"rows": [], "keys": {}, "documents": 0}
+
+
+@pytest.mark.parametrize("more", [1, FIRST, FIRST + 1, MOST, MOST + 1])
+def test_the_first_are_found_once(store: Store, more: int) -> None:
+    crowd(store, MOST + more, 700)
+    assert held(store, 5) == [[*range(min(more, FIRST)), *range(more, MOST + more)]]
 
 
 def test_those_who_are_to_go_take_nobodys_place(store: Store) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.index.store import MOST, Change, Holders, Row, Store
+from neardup.index.store import FIRST, MOST, Change, Holders, Row, Store
 
 
 class NaiveStore(Store):
@@ -24,7 +24,7 @@ class NaiveStore(Store):
         found = [
             (place, n)
             for place, key in enumerate(keys.tolist())
-            for n in [n for n in self.keys.get(key, []) if n in there][-MOST:]
+            for n in _ends([n for n in self.keys.get(key, []) if n in there])
         ]
         pairs = np.array(found, np.int64).reshape(-1, 2)
         return Holders(pairs[:, 0], pairs[:, 1])
@@ -79,3 +79,7 @@ class NaiveStore(Store):
 
     def close(self) -> None:
         pass
+
+
+def _ends(numbers: list[int]) -> list[int]:
+    return [*numbers[:-MOST][:FIRST], *numbers[-MOST:]]

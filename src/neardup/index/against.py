@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from neardup.decide import KNOWN
 from neardup.errors import RecipeError
 from neardup.gather import Gathered
-from neardup.index.arriving import Arrived
+from neardup.index.arriving import NO_TEXT, Arrived
 from neardup.index.index import Index
 from neardup.index.judging import Finding
 from neardup.index.moving import AT_ONCE, collected, sketched_alike
@@ -21,8 +21,6 @@ from neardup.text.batches import TextBatch
 Again = Literal["keep", "remove"]
 """What becomes of a document that the index has under the same id and with the same words: keep, because it is no
 duplicate of itself, or remove, because the corpus behind the index has it."""
-
-_NO_TEXT = TextBatch(np.zeros(1, np.uint8), np.zeros(1, np.int64))
 
 
 def refuse_another_recipe(index: Index, recipe: Recipe) -> None:
@@ -48,7 +46,7 @@ def known_to(index: Index, gathered: Gathered, again: Again = "keep") -> pa.Tabl
     with engine.steps.step("against", sum(split.size for split in engine.splits) if index.exact else 0):
         if not index.exact and not index.recipe.sketcher.on_the_fly:
             for numbers in _slices(wanted):
-                tables.append(_judged(index, gathered, numbers, _NO_TEXT))
+                tables.append(_judged(index, gathered, numbers, NO_TEXT))
         else:
             suspects = [numbers[index.suspects(collected(gathered.collection, numbers))] for numbers in _slices(wanted)]
             found: dict[int, pa.Table] = {}

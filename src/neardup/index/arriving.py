@@ -29,6 +29,9 @@ _WORTH_THREADS = 256 << 10
 _LONGEST = 3.0
 """Seconds for a page; a few milliseconds are usual. Hostile nesting takes the parser time without end."""
 
+NO_TEXT = TextBatch(np.zeros(1, np.uint8), np.zeros(1, np.int64))
+"""For documents that are sketched already, and whose text is not needed."""
+
 _PAGES_TOGETHER = 8
 """Pages for which a process is asked at least, if there are as many."""
 

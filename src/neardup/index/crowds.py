@@ -1,97 +1,311 @@
-"""Pages of one template in an index that keeps no text: keys that still tell them apart.
+"""Where an arriving document meets stored ones: under its features, and in crowds under rarer keys.
 
 All pages of a template share most of their minima, and with them their features. A feature leads to the latest of its
-documents alone, and the near-duplicate that is looked for may have come long before. So a document with a crowded
-feature is looked up, and filed, under single minima as well: those that few others have. These are minima of its own
-shingles. A near-duplicate shares some of them; another page of the template has the template's minima in their places.
+documents and the first few; the near-duplicate that is looked for may have come in between. So documents with a crowded
+feature are filed, and looked up, under further keys:
 
-Documents outside of crowds cost nothing: their single minima are neither looked up nor filed.
+    minima     where texts are not kept: single minima that few others have (`by_minima`). A near-duplicate shares some
+               of them; another page of the template has the template's minima in their places.
+    shingles   where resemblances are measured: the shingles that few others have (`by_shingles`)
+
+Documents outside of crowds cost nothing: they are neither looked up nor filed under further keys.
+
+**Shingles.** Of how many documents a shingle is known by the list of those that are filed under it. Let T be the
+shingles that more than RARE have when document A comes. A is filed under all of its shingles that are not in T. In a
+later document B, |A ∩ B| is at most the number of A's shingles in T, and of B's, unless B has one of those that A is
+filed under. So, as in candidates/crowds, a resemblance of t or more needs such a shingle, or one of the two is light.
+T never shrinks while nothing is removed: a document that is light when it comes looks at all of its features; one that
+was light when it came is filed as light under each of them, where everybody looks. The first documents of a feature
+came before it was crowded, and are filed under nothing else: everybody looks at them too.
+What may be lost: a document with more than MOST_FILED such shingles is filed under a sample of them; where a light
+document looks, lists are cut to the latest; and compaction after removals makes shingles rare under which nobody was
+filed when they were frequent.
+
+Where two pages of one site need more than others, a crowded feature is divided: a page is filed under the feature
+together with its site, too, where light is what the site's threshold calls so; and under its address, for versions of
+one page are held to the general threshold.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.index.store import Holders, Store
-from neardup.sketches.base import Ragged, Sketcher, nothing
+from neardup.candidates.crowds import Thresholds, light
+from neardup.index.store import FIRST, NOBODY, Holders, Store
+from neardup.kernels.groups import ELSEWHERE, LOOKS, STANDS
+from neardup.sketches.base import Sketcher, mixed
 
 CROWD = 4
-"""From so many other documents under one of its features on, a document is in a crowd. Those that came before are not
-filed under their minima, and are lost when a feature has led to a thousand others; so it is a small number."""
+"""From so many other documents under one of its features on, a document is in a crowd, where texts are not kept."""
 
-RARE = 8
+RARE_MINIMUM = 8
 """A minimum that more documents have than this is one of the template."""
 
-
 FILED = 8
-"""Rare keys that a document is filed under at the most: those that the fewest others have."""
+"""Rare minima that a document is filed under at the most: those that the fewest others have."""
+
+RARE = 16
+"""A shingle that more documents have than this is one of the template."""
+
+MOST_FILED = 256
+"""Shingles that a document is filed under, on average at the most."""
+
+_SHINGLE, _LIGHT, _SITE, _PAGE = 0x51, 0x52, 0x53, 0x54
+"""Salts, so that keys of one kind never agree with those of another."""
+
+_NOTHING = np.uint8(0)
+
+Filed = dict[int, NDArray[np.uint64]]
+"""By row, further keys that a document is to be stored under."""
 
 
-class RareKeys(NamedTuple):
-    """Keys that few documents have, and who has them."""
+class Features(NamedTuple):
+    """The features of arriving documents, and the stored documents that have them."""
 
     keys: NDArray[np.uint64]
     """Distinct ones."""
-    holders: Holders
+    owners: NDArray[np.int64]
+    """For each feature of each document its row, ascending."""
+    places: NDArray[np.int64]
+    """For each of them its place in `keys`."""
+    stored: Holders
     """By place in `keys`."""
-    rows: Ragged
-    """Of every document that was asked about: places in `keys`, the rarest first."""
 
-    def filed(self, row: int) -> NDArray[np.uint64]:
-        """Return the keys that one document is to be filed under."""
-        begin, end = self.rows.offsets[row : row + 2]
-        return self.keys[self.rows.values[begin : min(end, begin + FILED)].astype(np.int64)]
-
-
-def no_rare_keys(n: int) -> RareKeys:
-    """Return the answer for n documents that are in no crowd."""
-    nobody = np.empty(0, np.int64)
-    return RareKeys(np.empty(0, np.uint64), Holders(nobody, nobody), nothing(n))
+    def populations(self, together: bool) -> NDArray[np.int64]:
+        """Return how many documents have each of the keys: stored ones and one arriving, or all of them `together`."""
+        arriving = np.bincount(self.places, minlength=len(self.keys)) if together else 1
+        found: NDArray[np.int64] = np.bincount(self.stored.places, minlength=len(self.keys)) + arriving
+        return found
 
 
-def rare_keys(
-    sketcher: Sketcher,
-    store: Store,
-    words: NDArray[np.uint64],
-    owners: NDArray[np.int64],
-    places: NDArray[np.int64],
-    stored: NDArray[np.int64],
-    *,
-    together: bool,
-) -> RareKeys:
-    """Look up the rare keys of those documents that are in crowds.
+@dataclass
+class Meetings:
+    """Documents in buckets; those in one bucket may be similar. Stored ones by number, arriving ones by row."""
 
-    Args:
-        sketcher: Makes the keys.
-        store: Has the stored documents.
-        words: The sketches of the documents, row by row.
-        owners: For each of their keys, but for identities, the row that has it.
-        places: For each of their keys its number; equal keys have equal numbers.
-        stored: How many stored documents have the key of each number.
-        together: The documents meet each other as well.
+    count: int = 0
+    """Buckets."""
+    filed: Filed = field(default_factory=dict)
+    _stored: list[Holders] = field(default_factory=list)
+    _arriving: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]] = field(default_factory=list)
+
+    def add(
+        self,
+        count: int,
+        stored: Holders,
+        owners: NDArray[np.int64],
+        places: NDArray[np.int64],
+        roles: NDArray[np.uint8] | np.uint8 = LOOKS | STANDS,
+    ) -> None:
+        """Add so many buckets, with their documents; places count from 0."""
+        self._stored.append(Holders(stored.places + self.count, stored.numbers))
+        self._arriving.append((owners, places + self.count, np.broadcast_to(roles, len(owners))))
+        self.count += count
+
+    @property
+    def stored(self) -> Holders:
+        """Return the numbers of stored documents and their buckets."""
+        return Holders(*map(np.concatenate, zip(NOBODY, *self._stored, strict=True)))
+
+    @property
+    def arriving(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+        """Return rows, their buckets and what they do there."""
+        nobody = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint8))
+        rows, buckets, roles = map(np.concatenate, zip(nobody, *self._arriving, strict=True))
+        return rows, buckets, roles
+
+
+def by_minima(
+    sketcher: Sketcher, store: Store, words: NDArray[np.uint64], features: Features, *, together: bool
+) -> Meetings:
+    """Let documents meet under their features and, in crowds, under rare minima.
+
+    words: the sketches of the documents, row by row. together: they meet each other as well.
     """
-    others = stored[places]
-    if together:
-        others = others + np.bincount(places, minlength=len(stored))[places] - 1
-    crowded = np.unique(owners[others >= CROWD])
+    found = Meetings()
+    found.add(len(features.keys), features.stored, features.owners, features.places)
+    crowded = np.unique(features.owners[features.populations(together)[features.places] > CROWD])
     made = sketcher.rare_keys(words[crowded]) if len(crowded) else np.empty((0, 0), np.uint64)
     if not made.size:
-        return no_rare_keys(len(words))
+        return found
     keys, number = np.unique(made, return_inverse=True)
     number = number.reshape(made.shape)
-    found = store.holders(keys)
-    count = np.bincount(found.places, minlength=len(keys))
+    stored = store.holders(keys)
+    count = np.bincount(stored.places, minlength=len(keys))
     if together:
         count += np.bincount(number.reshape(-1), minlength=len(keys)) - 1
-    rare = count <= RARE
-    place = np.cumsum(rare) - 1
-    theirs = rare[found.places]
-    sizes = np.zeros(len(words), np.int64)
-    sizes[crowded] = rare[number].sum(axis=1)
+    rare = count <= RARE_MINIMUM
+    there = rare[number]
     number = np.take_along_axis(number, np.argsort(count[number], axis=1, kind="stable"), axis=1)
-    return RareKeys(
-        keys[rare],
-        Holders(place[found.places[theirs]], found.numbers[theirs]),
-        Ragged(place[number[rare[number]]].astype(np.uint64), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)),
+    for i, row in enumerate(crowded.tolist()):
+        found.filed[row] = keys[number[i][rare[number[i]]][:FILED]]
+    theirs = rare[stored.places]
+    owners = np.repeat(crowded, there.sum(axis=1))
+    found.add(len(keys), Holders(stored.places[theirs], stored.numbers[theirs]), owners, number[rare[number]])
+    return found
+
+
+ShinglesOf = Callable[[NDArray[np.int64]], tuple[NDArray[np.uint64], NDArray[np.int64]]]
+"""Rows → their shingle sets, one behind the other, and the sizes of these."""
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Hashes of the sites (0: unknown) and of the addresses of arriving documents."""
+
+    hosts: NDArray[np.uint64]
+    pages: NDArray[np.uint64]
+
+
+def by_shingles(
+    store: Store,
+    shingles_of: ShinglesOf,
+    features: Features,
+    thresholds: Thresholds,
+    sites: Sites | None = None,
+    *,
+    together: bool,
+) -> Meetings:
+    """Let documents meet under their features and, in crowds, under rare shingles.
+
+    sites: where pages of one site are held to a threshold of their own. together: documents meet each other as well.
+    """
+    found = Meetings()
+    crowded = features.populations(together) > FIRST
+    inside = crowded[features.places]
+    outside = ~crowded[features.stored.places]
+    found.add(
+        len(features.keys),
+        Holders(features.stored.places[outside], features.stored.numbers[outside]),
+        features.owners[~inside],
+        features.places[~inside],
     )
+    if not inside.any():
+        return found
+    rows = np.unique(features.owners[inside])
+    crowd = _Crowd(store, rows, *shingles_of(rows), together)
+    filing = [crowd.meet(found)]
+    many = Features(features.keys, features.owners[inside], features.places[inside], features.stored)
+    if sites is None:
+        filing.append(_divided(found, store, many, crowded, crowd.light(thresholds.general)))
+    else:
+        filing.append(_divided(found, store, many, crowded, crowd.light(thresholds.general), ELSEWHERE))
+        known = sites.hosts[many.owners] != 0
+        owners = many.owners[known]
+        keys, places = np.unique(mixed(many.keys[many.places[known]] ^ sites.hosts[owners], _SITE), return_inverse=True)
+        local = Features(keys, owners, places, store.holders(keys))
+        full = local.populations(together) > FIRST
+        within, there = full[places], ~full[local.stored.places]
+        few = Holders(local.stored.places[there], local.stored.numbers[there])
+        found.add(len(keys), few, owners[~within], places[~within])
+        filing.append((owners, keys[places]))
+        at_home = Features(keys, owners[within], places[within], local.stored)
+        filing.append(_divided(found, store, at_home, full, crowd.light(thresholds.same_site)))
+        pages, version = np.unique(mixed(sites.pages[rows], _PAGE), return_inverse=True)
+        of_site = sites.hosts[rows] != 0
+        found.add(len(pages), store.holders(pages), rows[of_site], version[of_site])
+        filing.append((rows[of_site], pages[version[of_site]]))
+    _file(found, filing)
+    return found
+
+
+class _Crowd:
+    """Documents of crowded features, with their shingles."""
+
+    def __init__(
+        self,
+        store: Store,
+        rows: NDArray[np.int64],
+        shingles: NDArray[np.uint64],
+        sizes: NDArray[np.int64],
+        together: bool,
+    ) -> None:
+        self.rows, self.sizes, self.together = rows, sizes, together
+        self.keys, self.places = np.unique(mixed(shingles, _SHINGLE), return_inverse=True)
+        self.owners = np.repeat(np.arange(len(rows)), sizes)
+        self.stored = store.holders(self.keys)
+        self.before = np.bincount(self.stored.places, minlength=len(self.keys))
+        self.frequent = self.before + (np.bincount(self.places, minlength=len(self.keys)) if together else 1) > RARE
+        self.often = np.bincount(self.owners[self.frequent[self.places]], minlength=len(rows))
+        """Of every row the number of its shingles that are frequent."""
+
+    def meet(self, found: Meetings) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Let documents meet under shingles; return rows and the keys of those that they are to be filed under."""
+        order = np.argsort(self.places, kind="stable")
+        starts = np.flatnonzero(np.append(True, np.diff(self.places[order]) > 0))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+        stands = self.before[self.places] + rank <= RARE
+        self._add(found, stands)
+        share = MOST_FILED / np.maximum(np.bincount(self.owners[stands], minlength=len(self.rows)), 1)
+        filed = stands & (self.keys[self.places] / 2.0**64 < share[self.owners])
+        return self.rows[self.owners[filed]], self.keys[self.places[filed]]
+
+    def _add(self, found: Meetings, stands: NDArray[np.bool_]) -> None:
+        """Add a bucket for every list of stored documents, which many shingles of a template have in common; and one
+        for every shingle under which arriving documents meet each other."""
+        edges = np.searchsorted(self.stored.places, np.arange(len(self.keys) + 1))
+        sums = np.append(np.uint64(0), np.cumsum(mixed(self.stored.numbers.astype(np.uint64), _SHINGLE)))
+        _, chosen, lists = np.unique(sums[edges[1:]] - sums[edges[:-1]], return_index=True, return_inverse=True)
+        first = np.zeros(len(self.keys), np.bool_)
+        first[chosen] = True
+        theirs = first[self.stored.places]
+        stored = Holders(lists[self.stored.places[theirs]], self.stored.numbers[theirs])
+        looks = np.unique(self.owners * len(chosen) + lists[self.places])
+        found.add(len(chosen), stored, self.rows[looks // len(chosen)], looks % len(chosen), LOOKS)
+        if self.together:
+            standing = np.bincount(self.places[stands], minlength=len(self.keys)) > 0
+            met = (standing & (np.bincount(self.places, minlength=len(self.keys)) > 1))[self.places]
+            roles = np.where(stands, LOOKS | STANDS, LOOKS).astype(np.uint8)
+            found.add(len(self.keys), NOBODY, self.rows[self.owners[met]], self.places[met], roles[met])
+
+    def light(self, threshold: float) -> NDArray[np.int64]:
+        """Return the rows that may be near-duplicates of others without being found under a shingle."""
+        return self.rows[light(self.sizes, self.often, threshold)]
+
+
+def _divided(
+    found: Meetings,
+    store: Store,
+    features: Features,
+    crowded: NDArray[np.bool_],
+    lights: NDArray[np.int64],
+    passing: np.uint8 = _NOTHING,
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Let documents of crowded features meet: everybody looks at the first ones and at light ones, these at all.
+
+    features: whose owners have crowded ones alone. lights: rows. passing: ELSEWHERE where pages of the own site are
+    passed over. Returns rows and the keys that they are to be filed under as light.
+    """
+    keys, owners, places = features.keys, features.owners, features.places
+    is_light = np.isin(owners, lights)
+    theirs = crowded[features.stored.places]
+    standing = Holders(features.stored.places[theirs], features.stored.numbers[theirs])
+    starts = np.searchsorted(standing.places, np.arange(len(keys)))
+    early = np.arange(len(standing.places)) - starts[standing.places] < FIRST
+    found.add(len(keys), Holders(standing.places[early], standing.numbers[early]), owners, places, LOOKS)
+    if is_light.any():
+        wanted = np.zeros(len(keys), np.bool_)
+        wanted[places[is_light]] = True
+        met = wanted[standing.places] & ~early
+        mine = wanted[places]
+        roles = np.where(is_light, LOOKS | passing, STANDS).astype(np.uint8)
+        others = Holders(standing.places[met], standing.numbers[met])
+        found.add(len(keys), others, owners[mine], places[mine], roles[mine])
+    asked = np.flatnonzero(np.bincount(places, minlength=len(keys)))
+    light_keys = mixed(keys, _LIGHT)
+    stored = store.holders(light_keys[asked])
+    roles = np.where(is_light, LOOKS | STANDS | passing, LOOKS | passing).astype(np.uint8)
+    found.add(len(keys), Holders(asked[stored.places], stored.numbers), owners, places, roles)
+    return owners[is_light], light_keys[places[is_light]]
+
+
+def _file(found: Meetings, filing: list[tuple[NDArray[np.int64], NDArray[np.uint64]]]) -> None:
+    """Note which keys each row is to be filed under."""
+    rows, keys = (np.concatenate(column) for column in zip(*filing, strict=True))
+    order = np.argsort(rows, kind="stable")
+    names, starts = np.unique(rows[order], return_index=True)
+    for row, some in zip(names.tolist(), np.split(keys[order], starts[1:]), strict=True):
+        found.filed[row] = some

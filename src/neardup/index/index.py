@@ -13,7 +13,8 @@ from neardup.engines.machine import cores
 from neardup.errors import NeardupError, RecipeError, StoreError, TakenId, UsageError
 from neardup.index import rocks
 from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
-from neardup.index.arriving import Arrivals, Arrived
+from neardup.index.arriving import NO_TEXT, Arrivals, Arrived
+from neardup.index.crowds import Filed
 from neardup.index.judging import Finding, Judge
 from neardup.index.moving import KEPT, read_export, run_rows, sketched_alike, write_export
 from neardup.index.references import as_given
@@ -218,7 +219,7 @@ class Index:
 
     def _admit(
         self, arrived: Arrived, keys: Ragged, there: NDArray[np.int64]
-    ) -> tuple[list[Verdict], list[int], list[tuple[int, str]], dict[int, NDArray[np.uint64]]]:
+    ) -> tuple[list[Verdict], list[int], list[tuple[int, str]], Filed]:
         """Verdicts; the documents to be stored; the stored ones whose place they take; and further keys to file them
         under."""
         rows, n = arrived.rows, len(arrived)
@@ -227,7 +228,7 @@ class Index:
         kept: dict[str, int] = {}
         gone: dict[int, str] = {}
         stale: set[int] = set()
-        filed: dict[int, NDArray[np.uint64]] = {}
+        filed: Filed = {}
         ahead = n
         while len(verdicts) < n:
             start = len(verdicts)
@@ -263,7 +264,7 @@ class Index:
         keys = self._layout.keys(rows)
         with self.store.writing(keys.values, rows.ids):
             kept = self._unknown(rows)
-            self._commit(self._change(arrived, self._filed(rows, keys), kept, []))
+            self._commit(self._change(arrived, self._filed(arrived, keys), kept, []))
         added = set(kept)
         return [i in added for i in range(len(arrived))]
 
@@ -289,7 +290,7 @@ class Index:
             there = self.store.numbers(arrived.rows.ids)
             last = {id: i for i, id in enumerate(arrived.rows.ids)}
             removed = [(int(there[i]), id) for id, i in last.items() if there[i] >= 0]
-            keys = self._filed(arrived.rows, keys)
+            keys = self._filed(arrived, keys)
             self._commit(self._change(arrived, keys, sorted(last.values()), removed))
         return [bool(number >= 0) for number in there.tolist()]
 
@@ -364,9 +365,9 @@ class Index:
         added = rows.take(chosen)
         return Change(added.ids, self._layout.encode(added), taken(keys, chosen), texts, removed)
 
-    def _filed(self, rows: Rows, keys: Ragged) -> Ragged:
+    def _filed(self, arrived: Arrived, keys: Ragged) -> Ragged:
         """The keys of documents that are added whatever they are similar to, with those of crowds."""
-        return _with(keys, self._judge.further_keys(rows, keys))
+        return _with(keys, self._judge.further_keys(arrived, keys))
 
     def _commit(self, change: Change) -> None:
         if change.ids or change.removed:
@@ -406,7 +407,7 @@ class Index:
         """Add sketched documents, those that are not there. otherwise: the way out where an id is taken. sketched:
         their whole sketches are at hand, else `keys` are all that they are to be found by."""
         with self.store.writing(keys.values, rows.ids):
-            keys = self._filed(rows, keys) if sketched else keys
+            keys = self._filed(Arrived(rows, NO_TEXT), keys) if sketched else keys
             try:
                 kept = self._unknown(rows)
             except TakenId as error:
@@ -511,7 +512,7 @@ def _living(recipe: Recipe) -> Recipe:
     return recipe.changed(clusters_method="star", clusters_keep="first")
 
 
-def _with(keys: Ragged, filed: dict[int, NDArray[np.uint64]]) -> Ragged:
+def _with(keys: Ragged, filed: Filed) -> Ragged:
     """Keys of documents, and further ones of some."""
     if not filed:
         return keys

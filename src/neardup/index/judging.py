@@ -13,16 +13,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.candidates.crowds import Thresholds
 from neardup.candidates.features import Buckets
 from neardup.clusters.form import form
 from neardup.evidence import Evidence, Verifier
 from neardup.index import references
 from neardup.index.answers import Keep, Match
 from neardup.index.arriving import Arrived
-from neardup.index.crowds import RareKeys, rare_keys
-from neardup.index.rows import Layout, Rows, addresses, beside, joined, taken
-from neardup.index.store import Holders, Store
+from neardup.index.crowds import Features, Filed, Meetings, Sites, by_minima, by_shingles
+from neardup.index.rows import Layout, Rows, addresses, taken
+from neardup.index.store import NOBODY, Holders, Store
 from neardup.kernels import equal as kernel
+from neardup.kernels.groups import LOOKS, STANDS
 from neardup.model import RELATIONS
 from neardup.recipe import Recipe
 from neardup.sketches.base import Ragged, mixed
@@ -58,11 +60,10 @@ class _Gathered:
     waiting: NDArray[np.int64]
     asked: NDArray[np.int64]
     """Places in the batch."""
-    entries: Ragged
-    """The buckets of every row: numbers that are equal where keys are."""
-    buckets: int
-    rare: RareKeys
-    """Of those waiting and those asked about."""
+    buckets: Buckets
+    """Of all rows."""
+    filed: Filed
+    """By place among those waiting and asked about."""
 
     @property
     def fixed(self) -> int:
@@ -78,6 +79,11 @@ class Judge:
         self.recipe, self.layout, self.store, self.keep = recipe, layout, store, keep
         self.exact = keep != "sketch" and recipe.verify.method == "exact"
         self.clusters = replace(recipe.clusters, method="star", keep="first")
+        sketcher = recipe.sketcher
+        plain = (
+            not sketcher.comparison.contained and sketcher.on_the_fly is None and sketcher.comparison.similar is None
+        )
+        self.by_shingles = self.exact and plain
 
     def judge(
         self,
@@ -88,7 +94,7 @@ class Judge:
         joining: bool = False,
         waiting: NDArray[np.int64] | None = None,
         gone: frozenset[int] = frozenset(),
-        filed: dict[int, NDArray[np.uint64]] | None = None,
+        filed: Filed | None = None,
     ) -> list[Finding | None]:
         """Of every document asked about (places in the batch), the match.
 
@@ -101,8 +107,9 @@ class Judge:
         found = self._gather(arrived, keys, asked, waiting, gone, alone=alone)
         if found is None:
             return [None] * len(asked)
-        if filed is not None and len(found.rare.keys):
-            filed.update((int(place), found.rare.filed(len(waiting) + i)) for i, place in enumerate(asked))
+        if filed is not None:
+            first = len(waiting)
+            filed.update((int(asked[row - first]), keys) for row, keys in found.filed.items() if row >= first)
         compared = found.rows.compared
         holders = np.empty(len(found.rows), np.int32)
         kernel.first_holders(self._identities(found.rows), compared, holders)
@@ -164,74 +171,79 @@ class Judge:
         """All that documents may be similar to. None: there is nothing, and they are not compared with each other."""
         ours = np.concatenate([waiting, asked])
         own = taken(keys, ours)
-        sizes = np.diff(own.offsets)
-        values, buckets = np.unique(own.values, return_inverse=True)
-        identity = np.zeros(len(buckets), np.bool_)
-        identity[own.offsets[:-1][sizes > 0]] = True  # the first key of every document: of no use in a bucket
-        owners = np.repeat(np.arange(len(ours)), sizes)
+        identities, features = _parted(own)
 
-        def rare(standing: Holders) -> RareKeys:
-            held = np.bincount(standing.places, minlength=len(values))
-            words, features = arrived.rows.words[ours], ~identity
-            return rare_keys(
-                self.recipe.sketcher, self.store, words, owners[features], buckets[features], held, together=not alone
-            )
+        def meet(standing: Holders) -> Meetings:
+            return self._meetings(arrived, ours, features._replace(stored=standing), together=not alone)
 
-        standing, further, numbers, records = self._looked_up(values, gone, rare)
-        if alone and not len(standing.numbers):
+        met, numbers, records = self._looked_up(identities, features.keys, gone, meet)
+        if alone and not len(numbers):
             return None
         stored = self.layout.decode(records)
         rows = Rows.together([stored, self.layout.kept(arrived.rows).take(ours)])
+        standing = met.stored
+        row = np.searchsorted(numbers, standing.numbers)
+        there = numbers[np.minimum(row, len(numbers) - 1)] == standing.numbers if len(numbers) else row < 0
+        owners, buckets, roles = met.arriving
+        owners = np.concatenate([row[there], owners + len(numbers)])
+        order = np.argsort(owners, kind="stable")
+        begins = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(rows)))]).astype(np.int64)
+        entries = np.concatenate([standing.places[there], buckets])[order].astype(np.int32)
+        roles = np.concatenate([np.full(int(there.sum()), LOOKS | STANDS), roles])[order].astype(np.uint8)
+        found = Buckets(np.arange(len(rows)), entries, begins, met.count, roles)
+        return _Gathered(rows, numbers, waiting, asked, found, met.filed)
 
-        names = np.zeros(len(values) + len(further.keys), np.bool_)
-        names[buckets[identity]] = True
-        row = np.minimum(np.searchsorted(numbers, standing.numbers), max(0, len(numbers) - 1))
-        there = ~names[standing.places]
-        there &= numbers[row] == standing.numbers if len(numbers) else False
-        order = np.argsort(row[there], kind="stable")
-        theirs = _ragged(standing.places[there][order], np.bincount(row[there], minlength=len(numbers)))
-        mine = _ragged(buckets[~identity], sizes - (sizes > 0))
-        mine = beside(mine, Ragged(further.rows.values + np.uint64(len(values)), further.rows.offsets))
-        return _Gathered(rows, numbers, waiting, asked, joined([theirs, mine]), len(names), further)
+    def _meetings(self, arrived: Arrived, ours: NDArray[np.int64], features: Features, *, together: bool) -> Meetings:
+        """Return where documents meet stored ones and each other: by shingles where resemblances are measured."""
+        sketcher, verify = self.recipe.sketcher, self.recipe.verify
+        if not self.by_shingles:
+            return by_minima(sketcher, self.store, arrived.rows.words[ours], features, together=together)
 
-    def further_keys(self, rows: Rows, keys: Ragged) -> dict[int, NDArray[np.uint64]]:
+        def shingles_of(rows: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+            return sketcher.shingle_sets(arrived.text, ours[rows], sketcher.seed)
+
+        sites = None
+        if verify.by_place:
+            sites = Sites(*Places.named([addresses([arrived.rows.urls[i] for i in ours.tolist()])]))
+        thresholds = Thresholds(verify.threshold, verify.same_site if verify.by_place else verify.threshold)
+        return by_shingles(self.store, shingles_of, features, thresholds, sites, together=together)
+
+    def further_keys(self, arrived: Arrived, keys: Ragged) -> Filed:
         """Return, by row, the further keys that documents of crowds are to be stored under, where nothing is judged."""
-        sizes = np.diff(keys.offsets)
-        identity = np.zeros(len(keys.values), np.bool_)
-        identity[keys.offsets[:-1][sizes > 0]] = True
-        owners = np.repeat(np.arange(len(rows)), sizes)[~identity]
-        values, places = np.unique(keys.values[~identity], return_inverse=True)
-        held = np.bincount(self.store.holders(values).places, minlength=len(values))
-        found = rare_keys(self.recipe.sketcher, self.store, rows.words, owners, places, held, together=True)
-        return {row: found.filed(row) for row in np.flatnonzero(np.diff(found.rows.offsets)).tolist()}
+        _, features = _parted(keys)
+        features = features._replace(stored=self.store.holders(features.keys))
+        return self._meetings(arrived, np.arange(len(arrived)), features, together=True).filed
 
     def _looked_up(
-        self, keys: NDArray[np.uint64], gone: frozenset[int], rare: Callable[[Holders], RareKeys]
-    ) -> tuple[Holders, RareKeys, NDArray[np.int64], list[bytes]]:
-        """Who has these keys, and rare ones, which are numbered behind them; and the numbers and records of those that
-        are there. One without a record was removed before, or replaced since the keys were looked up: where that may be
-        they are looked up again."""
+        self,
+        identities: NDArray[np.uint64],
+        features: NDArray[np.uint64],
+        gone: frozenset[int],
+        meet: Callable[[Holders], Meetings],
+    ) -> tuple[Meetings, NDArray[np.int64], list[bytes]]:
+        """Who has these keys; and the numbers and records of those that are there. One without a record was removed
+        before, or replaced since the keys were looked up: where that may be they are looked up again."""
+        keys = np.concatenate([identities, features])
 
-        def look_up() -> tuple[Holders, RareKeys]:
+        def look_up() -> tuple[Meetings, NDArray[np.int64]]:
             standing = self.store.holders(keys, gone)
-            further = rare(standing)
-            more = further.holders
-            places = np.concatenate([standing.places, more.places + len(keys)])
-            return Holders(places, np.concatenate([standing.numbers, more.numbers])), further
+            first = int(np.searchsorted(standing.places, len(identities)))
+            met = meet(Holders(standing.places[first:] - len(identities), standing.numbers[first:]))
+            return met, np.unique(np.concatenate([standing.numbers[:first], met.stored.numbers]))
 
-        moment, (standing, further) = self.store.moment(), look_up()
+        moment, (met, numbers) = self.store.moment(), look_up()
         while True:
-            numbers = np.unique(standing.numbers)
             if gone:
                 numbers = numbers[~np.isin(numbers, list(gone))]
             found = self.store.records(numbers)
             there = np.array([record is not None for record in found], np.bool_)
             settled = there.all() or self.store.moment() == moment
             if not settled:
-                moment, before, (standing, further) = self.store.moment(), standing, look_up()
-                settled = np.array_equal(before.numbers, standing.numbers)
+                moment, before, (met, again) = self.store.moment(), numbers, look_up()
+                settled = np.array_equal(before, again[~np.isin(again, list(gone))] if gone else again)
+                numbers = before if settled else again
             if settled:
-                return standing, further, numbers[there], [record for record in found if record is not None]
+                return met, numbers[there], [record for record in found if record is not None]
 
     def _identities(self, rows: Rows) -> NDArray[np.uint64]:
         """What names the tokens; and the site, where that matters."""
@@ -249,10 +261,7 @@ class Judge:
         centre = np.arange(len(found.rows))
         if len(chosen) == found.fixed:
             return centre, {}
-        entries = found.entries
-        buckets = Buckets(
-            np.arange(len(found.rows)), entries.values.astype(np.int32), entries.offsets, found.buckets
-        ).among(chosen)
+        buckets = found.buckets.among(chosen)
         verifier = self._verifier(arrived, found, chosen)
         formed = form(
             buckets,
@@ -261,6 +270,7 @@ class Judge:
             self.clusters,
             verifier.measure,
             verifier.known,
+            sites=verifier.sites,
             fixed=found.fixed,
             joining=joining,
         )
@@ -326,8 +336,15 @@ def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _ragged(values: NDArray[np.int64], sizes: NDArray[np.int64]) -> Ragged:
-    return Ragged(values.astype(np.uint64), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+def _parted(keys: Ragged) -> tuple[NDArray[np.uint64], Features]:
+    """Part the keys of documents: the distinct identities, which come first, and the features; stored ones are left
+    open."""
+    sizes = np.diff(keys.offsets)
+    identity = np.zeros(len(keys.values), np.bool_)
+    identity[keys.offsets[:-1][sizes > 0]] = True
+    owners = np.repeat(np.arange(len(sizes)), sizes)[~identity]
+    values, places = np.unique(keys.values[~identity], return_inverse=True)
+    return np.unique(keys.values[identity]), Features(values, owners, places, NOBODY)
 
 
 class _Told(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.index.store import MOST, Change, Holders, Row, Store
+from neardup.index.store import FIRST, MOST, Change, Holders, Row, Store
 
 _ABOVE = 1 << 62
 
@@ -25,15 +25,16 @@ class Overlay(Store):
         self._gone: set[int] = set()
 
     def holders(self, keys: NDArray[np.uint64], gone: frozenset[int] = frozenset()) -> Holders:
-        """Return the latest of both stores."""
+        """Return the first and the latest of both stores."""
         below = self.below.holders(keys, frozenset(self._gone.union(n for n in gone if n < _ABOVE)))
         above = self.above.holders(keys, frozenset(n - _ABOVE for n in gone if n >= _ABOVE))
         there = self._there(below.numbers)
         places = np.concatenate([below.places[there], above.places])
         numbers = np.concatenate([below.numbers[there], above.numbers + _ABOVE])
         order = np.lexsort((numbers, places))
-        last = np.cumsum(np.bincount(places, minlength=len(keys)))[places[order]]
-        chosen = order[last - np.arange(len(order)) <= MOST]
+        sizes = np.bincount(places, minlength=len(keys))
+        rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[places[order]]
+        chosen = order[(rank < FIRST) | (sizes[places[order]] - rank <= MOST)]
         return Holders(places[chosen], numbers[chosen])
 
     def numbers(self, ids: list[str]) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import StoreError
 from neardup.index.connections import Address, Bigints, Connection, Connections, Lost, Uuids, bigints
-from neardup.index.store import FORMAT, MOST, Change, Holders, Row, Store
+from neardup.index.store import FIRST, FORMAT, MOST, Change, Holders, Row, Store
 
 T = TypeVar("T")
 
@@ -69,6 +69,7 @@ _HOLDERS = """
     cross join lateral (
         select number from postings join documents using (number)
         where key = asked.key and number <> all(%s) order by number desc limit %s) found"""
+_FIRST = _HOLDERS.replace(" desc ", " ")
 _NUMBERS = """
     select string_agg(int8send(place), ''), string_agg(int8send(number), '')
     from unnest(%s) with ordinality asked (id, place) join documents using (id)"""
@@ -186,9 +187,16 @@ class PostgresStore(Store):
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = Bigints(_signed(keys[start : start + _KEYS_AT_ONCE]))
             place, number = self._columns(_HOLDERS, some, without, MOST)
+            full = np.flatnonzero(np.bincount(place, minlength=1) >= MOST)
+            if len(full):
+                asked = Bigints(_signed(keys[start + full - 1]))
+                early, first = self._columns(_FIRST, asked, without, FIRST)
+                place, number = np.concatenate([place, full[early - 1]]), np.concatenate([number, first])
             order = np.lexsort((number, place))
-            places.append(place[order] - 1 + start)
-            numbers.append(number[order])
+            place, number = place[order], number[order]
+            once = np.append(True, (np.diff(place) > 0) | (np.diff(number) > 0))[: len(place)]
+            places.append(place[once] - 1 + start)
+            numbers.append(number[once])
         return Holders(np.concatenate(places), np.concatenate(numbers))
 
     def numbers(self, ids: list[str]) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from neardup.errors import OutputError, StoreError
 from neardup.index.rocks_folder import Counts, Folder, discard, make, require, settings_of
 from neardup.index.rocks_folder import exists as exists
-from neardup.index.store import MOST, Change, Holders, Row, Store
+from neardup.index.store import FIRST, MOST, Change, Holders, Row, Store
 
 _LAST_NUMBER = 2**32 - 1
 _AT_ONCE = 10_000
@@ -117,7 +117,7 @@ class RocksStore(Store):
         if self._inside == get_ident():
             self._read.update(zip(names, values, strict=True))
         found = sorted(
-            (place, value if len(value) <= 4 * MOST else self._latest(name, value, gone))
+            (place, value if len(value) <= 4 * MOST else self._ends(name, value, gone))
             for place, name, value in zip(order.tolist(), names, values, strict=True)
             if value is not None
         )
@@ -125,15 +125,24 @@ class RocksStore(Store):
         numbers = np.frombuffer(b"".join([value for _, value in found]), "<u4").astype(np.int64)
         return Holders(np.repeat(np.array([place for place, _ in found], np.int64), sizes), numbers)
 
-    def _latest(self, name: bytes, value: bytes, gone: frozenset[int]) -> bytes:
-        """Return the latest MOST numbers of a long list that are of stored documents, reading back as far as needed."""
-        found = self._there(value, gone)
-        if len(found) < 4 * MOST:
+    def _ends(self, name: bytes, value: bytes, gone: frozenset[int]) -> bytes:
+        """Return the first and the latest numbers of a long list that are of stored documents."""
+        latest = self._there(value, gone)
+        if len(latest) < 4 * MOST:
             for older in self._older(name):
-                found = self._there(older, gone) + found
-                if len(found) >= 4 * MOST:
+                latest = self._there(older, gone) + latest
+                if len(latest) >= 4 * MOST:
                     break
-        return found[-4 * MOST :]
+        latest = latest[-4 * MOST :]
+        first = np.frombuffer(self._there(self._oldest(name, value)[: 4 * FIRST], gone), "<u4")
+        return first[first < np.frombuffer(latest[:4] or b"\xff" * 4, "<u4")].tobytes() + latest
+
+    def _oldest(self, name: bytes, value: bytes) -> bytes:
+        """Return the entry in which a list begins, of which `value` is the last."""
+        entries = self._usable().family["keys"].iter()
+        entries.seek(name + b"\x00" * 4)
+        there = entries.valid() and entries.key()[:8] == name and len(entries.key()) > 8
+        return entries.value() if there else value
 
     def _older(self, name: bytes) -> Iterator[bytes]:
         """Yield the numbers that a long list keeps in entries of their own, the latest first."""

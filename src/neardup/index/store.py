@@ -1,6 +1,7 @@
 """What an index asks of the engine that keeps it: a contract that RocksDB and PostgreSQL fulfil alike.
 
-    keys        64-bit key → the numbers of all documents that have it; a look-up returns the latest MOST of them
+    keys        64-bit key → the numbers of all documents that have it; a look-up returns the FIRST of them, and the
+                latest MOST
     documents   number → record (`records`), and the text where it is kept
     ids         id → number
 
@@ -28,12 +29,18 @@ MOST = 1024
 (ClusterSettings.crowd). Lists themselves are never cut, so that a stored document is found again when those after it
 are removed."""
 
+FIRST = 16
+"""Documents that a look-up returns besides of a key that more have: those that came before the key was crowded."""
+
 
 class Holders(NamedTuple):
     """numbers[i] has the key that was asked for at places[i]. Places ascend, and numbers within a place."""
 
     places: NDArray[np.int64]
     numbers: NDArray[np.int64]
+
+
+NOBODY = Holders(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,8 @@ class Store(ABC):
     def holders(self, keys: NDArray[np.uint64], gone: frozenset[int] = frozenset()) -> Holders:
         """Return who has these (distinct) keys: of each the latest MOST documents that are there and not in `gone`.
 
-        Numbers of removed documents, and those in `gone`, may be among them where a key has at most MOST numbers.
+        Where a key has more, those of the FIRST that are not among them come before them. Numbers of removed documents,
+        and those in `gone`, may be among them where a key has at most MOST numbers.
         """
 
     @abstractmethod
