@@ -643,6 +643,22 @@ def test_lines_of_text(seen, tmp_path, here):
 # The others.
 
 
+def alike(promised: str, said: str) -> bool:
+    """Tell whether a line is what a page shows: other ids, seeds and speeds, and numbers that depend on the seed."""
+
+    def parts(line: str) -> list[str]:
+        line = re.sub(r"\b[0-9a-f]{16}\b|\b\d{12,}\b| · [\d,]+ documents/s", "", line)
+        return re.split(r"([\d,.]+)", line)
+
+    shown, found = parts(promised), parts(said)
+    if shown[::2] != found[::2]:
+        return False
+    numbers = zip(
+        *([float(n.replace(",", "").rstrip(".") or 0) for n in each[1::2]] for each in (shown, found)), strict=True
+    )
+    return all(abs(a - b) <= 0.1 * max(a, b) for a, b in numbers)
+
+
 def test_what_the_page_shows_is_what_happens(tmp_path, here, monkeypatch):
     page = (ROOT / "docs/index.md").read_text()
     monkeypatch.chdir(tmp_path)
@@ -657,7 +673,8 @@ def test_what_the_page_shows_is_what_happens(tmp_path, here, monkeypatch):
             done = here(*shlex.split(command)[1:], group=())
         assert done.code == 0, (command, done.err)
         for each in promised:
-            assert each.partition(" · 1,372 documents/s")[0] in done.out + done.err, (command, done.out, done.err)
+            said = (done.out + done.err).splitlines()
+            assert any(alike(each, line) for line in said), (command, each, done.out, done.err)
     [code] = re.findall(r"```python\n(.*?)```", page, re.S)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(code, "docs/index.md", "exec"), {})
@@ -959,20 +976,6 @@ def test_create_and_info_name_one_recipe(seen, here, recipe):
     made = here("create", seen, "--recipe", recipe)
     told = json.loads(here("info", seen, "--json").out)["recipe_id"]
     assert told in made.err
-
-
-def test_a_secret_seed_is_drawn_for_every_index(pages, tmp_path, here):
-    ids = []
-    for name in ("one.ndx", "two.ndx"):
-        assert here("create", tmp_path / name, "--secret", "-q").code == 0
-        ids.append(json.loads(here("info", tmp_path / name, "--json").out)["recipe_id"])
-    assert len({*ids, neardup.load_recipe("stream").id}) == 3
-    here("add", tmp_path / "one.ndx", pages / "pages.jsonl", "-q")
-    out = tmp_path / "out"
-    again = ["--against", tmp_path / "one.ndx", "--again", "remove", "--no-report", "-q"]
-    assert here(pages / "pages.jsonl", "-o", out, *again, group=("dedup",)).code == 0
-    counts = json.loads((out / "run.json").read_text())["counts"]
-    assert counts["removed_against_index"] > 0.9 * counts["documents"]
 
 
 def test_it_is_said_when_what_was_measured_becomes_an_estimate(pages, tmp_path, here):

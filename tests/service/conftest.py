@@ -2,12 +2,16 @@
 
 import pytest
 
+from neardup import Index
+from neardup.recipes import load_recipe
 from tests.service.serving import READ, WRITE, serving
 
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("service") / "seen.ndx") as made:
+    index = tmp_path_factory.mktemp("service") / "seen.ndx"
+    Index.open(index, load_recipe("stream")).close()  # with the public seed, so that its sketches are the library's
+    with serving(index) as made:
         yield made
 
 

@@ -55,7 +55,7 @@ _CHANGING: tuple[Decorator, ...] = (
         type=click.Choice(["all", "main", "web"]),
         help="Of HTML pages: all visible text, the main content, or web terms with images.  [default: the recipe's]",
     ),
-    click.option("--seed", type=int, help="Of the permutations.  [default: 1]"),
+    click.option("--seed", type=int, help="Of all hashes.  [default: 1; a new index draws its own]"),
 )
 _CHOOSING: tuple[Decorator, ...] = (
     click.option(

@@ -238,7 +238,7 @@ def _rule(comparison: Comparison) -> str:
 
 def named(recipe: Recipe) -> str:
     """The recipe's name, where it has one, and its id."""
-    name = name_of(recipe)
+    name = name_of(recipe, any_seed=True)
     return f"recipe {name} ({recipe.id})" if name else f"recipe {recipe.id}"
 
 

@@ -22,7 +22,7 @@ from neardup.index.rows import Layout, Rows, beside, taken
 from neardup.index.store import Change, Store
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
-from neardup.recipes import choose_recipe, name_of, published
+from neardup.recipes import choose_recipe, name_of, recipe_names, with_own_seed
 from neardup.result import Result
 from neardup.sketches.base import Ragged
 from neardup.sources.ahead import ahead
@@ -63,17 +63,20 @@ class Index:
         """Open the index at `path`, a folder or postgresql://…; make it where there is none, unless `create` is False.
 
         recipe: how a new index compares documents; `stream` if not given. One that is there has its own, and opens
-        only if another one is not asked for.
+        only if another one is not asked for. A recipe that is given by its name gets a seed that the index draws, and
+        nobody knows: no document can be written to be taken for another. A Recipe, and one from a file, has its own.
         keep: "text" stores the texts too, so that a recipe that measures exactly can; "reference" stores where the
         texts can be read again, for the same; "sketch" if not given.
         read_only: for another process than the one that writes; `refresh` shows what was written since.
         """
         engine, place = _engine(path)
+        named = recipe is None or (isinstance(recipe, str) and recipe in recipe_names())
         wanted = None if recipe is None else _living(choose_recipe(recipe))
         if not engine.exists(place):
             if read_only or not create:
                 engine.open(place, read_only=True)  # says that there is none
-            made = wanted or _living(published("stream").recipe)
+            made = wanted or _living(choose_recipe("stream"))
+            made = with_own_seed(made) if named else made
             try:
                 settings = {
                     "recipe": made.to_dict(),
@@ -89,6 +92,8 @@ class Index:
                     raise
         opened = cls(engine.open(place, read_only=read_only))
         try:
+            if wanted is not None and named:
+                wanted = wanted.changed(sketch_seed=opened.recipe.sketch.seed)
             opened._refuse_others(wanted, keep)
         except RecipeError:
             opened.close()
@@ -440,7 +445,7 @@ class Index:
         return {
             "path": self.path,
             "documents": documents,
-            "recipe": name_of(self.recipe) or self.recipe.id,
+            "recipe": name_of(self.recipe, any_seed=True) or self.recipe.id,
             "recipe_id": self.recipe.id,
             "threshold": self.recipe.verify.threshold if self.recipe.thresholded else None,
             "judged_by": self._judged_by(),
@@ -522,7 +527,7 @@ def _with(keys: Ragged, filed: Filed) -> Ragged:
 
 
 def _called(recipe: Recipe) -> str:
-    name = name_of(recipe)
+    name = name_of(recipe, any_seed=True)
     return f"{name} ({recipe.id})" if name else recipe.id
 
 

@@ -207,7 +207,11 @@ def read_export(
     if not made or kept not in KEPT or names != EXPORT.names:
         raise InputError(f"{path}: is no exported index. Documents are added with: neardup index add INDEX FILES")
     if made != recipe.id:
-        raise RecipeError(f"{path}: was made by recipe {made}, and this index by {recipe.id}; sketches do not compare.")
+        raise RecipeError(
+            f"{path}: was made by recipe {made}, and this index by {recipe.id}; sketches do not compare. Every index "
+            "draws a seed of its own: make one for it with the recipe and the seed of the index that was exported "
+            "(neardup index info prints them): neardup index create INDEX --recipe NAME --seed N"
+        )
     if keep not in ("sketch", kept):
         raise InputError(
             f"{path}: was made by an index that keeps {KEPT[kept]}, and this one keeps {KEPT[keep]}. Add the "

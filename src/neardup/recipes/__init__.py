@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from secrets import randbits
 from typing import Any
 
 from neardup.analysis.drops import MARGIN
@@ -62,6 +63,15 @@ class Published:
     recipe: Recipe
 
 
+PUBLIC_SEED = 1
+"""Of all recipes that come with the package, so that everybody makes the same sketches."""
+
+
+def with_own_seed(recipe: Recipe) -> Recipe:
+    """Draw a seed that nobody knows: no document can be written to have the sketch of another."""
+    return recipe.changed(sketch_seed=randbits(62))
+
+
 def recipe_names() -> list[str]:
     """The names of all recipes that come with the package."""
     return list(_ORDER)
@@ -79,9 +89,9 @@ def published(name: str) -> Published:
     return Published(name, about["title"], about["source"], about["use"], Recipe.from_toml(text))
 
 
-def name_of(recipe: Recipe) -> str | None:
-    """The name of a recipe, if it is one of those that come with the package, whatever is kept."""
-    plain = recipe.changed(clusters_keep="first")
+def name_of(recipe: Recipe, *, any_seed: bool = False) -> str | None:
+    """Return the name of a recipe that comes with the package, whatever is kept; of one with another seed if asked."""
+    plain = recipe.changed(clusters_keep="first", **({"sketch_seed": PUBLIC_SEED} if any_seed else {}))
     return next((name for name in _ORDER if published(name).recipe.id == plain.id), None)
 
 

@@ -47,7 +47,7 @@ def _facts(index: "Index", path: str) -> dict[str, Any]:
     from neardup.index.store import FORMAT
 
     recipe = index.recipe
-    found = {**index.info(), "path": shown(path), "format": FORMAT}
+    found = {**index.info(), "seed": recipe.sketch.seed, "path": shown(path), "format": FORMAT}
     if recipe.thresholded:
         error = recipe.sketcher.error(recipe.verify.threshold)
         if found["judged_by"] == "estimate" and not math.isnan(error):
@@ -101,6 +101,7 @@ def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
     table.add_row("index", facts["path"])
     table.add_row("documents", f"{facts['documents']:,}")
     table.add_row("recipe", named(recipe).removeprefix("recipe "))
+    table.add_row("seed", _seed(recipe.sketch.seed))
     table.add_row("judged by", judged_by(recipe, keep))
     if "found_at" in facts:
         shares = ", ".join(f"{share:.1%} at {resemblance}" for resemblance, share in facts["found_at"].items())
@@ -119,6 +120,12 @@ def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
     with console.capture() as captured:
         console.print(table)
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _seed(seed: int) -> str:
+    from neardup.recipes import PUBLIC_SEED
+
+    return f"{seed}, which everybody knows" if seed == PUBLIC_SEED else f"{seed}, to be kept from strangers"
 
 
 _KEPT = {

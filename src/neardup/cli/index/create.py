@@ -1,14 +1,13 @@
 """neardup index create PATH."""
 
 from pathlib import Path
-from secrets import randbits
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup.cli.index.place import index_path, is_there, refuse_files, shown, take_back
 from neardup.cli.options import index_recipe_options, recipe_of, without_unneeded
-from neardup.errors import NeardupError, RecipeError, StoreError, UsageError
+from neardup.errors import NeardupError, RecipeError, StoreError
 
 if TYPE_CHECKING:
     from neardup.recipe import Recipe
@@ -31,16 +30,12 @@ if TYPE_CHECKING:
     metavar="OUT",
     help="Begin with the kept documents of a finished `neardup dedup`; no text is read.",
 )
-@click.option(
-    "--secret",
-    is_flag=True,
-    help="Draw a seed that nobody knows, for documents of strangers: none can be written to be taken for another.",
-)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def create(path: str, **given: Any) -> None:
     """Make an index: an empty one, or one with the kept documents of a finished run.
 
-    How documents are compared is chosen here, once.
+    How documents are compared is chosen here, once. The index draws a seed of its own, so that no document can be
+    written to have the sketch of another; indexes whose exports are to be put together need the same --seed.
 
     \b
     neardup index create seen.ndx --threshold 0.9
@@ -50,7 +45,7 @@ def create(path: str, **given: Any) -> None:
     from neardup.cli.show import Talk, many
     from neardup.index import Index
     from neardup.index.moving import sketched_alike
-    from neardup.recipes import name_of
+    from neardup.recipes import name_of, with_own_seed
     from neardup.result import Result
 
     talk = Talk(quiet=given["quiet"])
@@ -62,10 +57,8 @@ def create(path: str, **given: Any) -> None:
     with talk:
         result = None if given["run"] is None else Result.open(given["run"])
         recipe = _recipe(given, None if result is None else result.recipe)
-        if given["secret"]:
-            if result is not None:
-                raise UsageError("--secret: the sketches of a run have the run's seed; add the documents themselves.")
-            recipe = recipe.changed(sketch_seed=randbits(62))
+        if result is None and not _has_seed(given):
+            recipe = with_own_seed(recipe)
         if result is not None and not sketched_alike(recipe, result.recipe):
             raise RecipeError(
                 f"--run {given['run']}: was made by recipe {result.recipe.id}, and {recipe.id} is asked for; their "
@@ -107,6 +100,14 @@ def _recipe(given: dict[str, Any], of_run: "Recipe | None") -> "Recipe":
     found = recipe_of(wanted)
     assert isinstance(found, Recipe)
     return found
+
+
+def _has_seed(given: dict[str, Any]) -> bool:
+    """Tell whether somebody chose a seed: by an option, or in the file of a recipe."""
+    from neardup.recipes import recipe_names
+
+    chosen = given["seed"] is not None or any(text.startswith("sketch.seed") for text in given["settings"])
+    return chosen or (given["recipe"] is not None and given["recipe"] not in recipe_names())
 
 
 def _about(recipe: "Recipe", keep: str) -> str:
