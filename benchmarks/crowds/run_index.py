@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 
 from benchmarks.crowds.systems import BATCH
 from neardup import Index
+from neardup.recipes import load_recipe
 
 
 def main() -> None:
     file, folder, result, recipe = sys.argv[1:]
     removed: dict[str, str] = {}
-    with Index.open(folder, recipe, keep="text") as index:
+    with Index.open(folder, load_recipe(recipe), keep="text") as index:  # with the seed of the other engines
         began, cpu_began = time.perf_counter(), time.process_time()
         batches = (batch.to_pylist() for batch in pq.ParquetFile(file).iter_batches(batch_size=BATCH))
         for verdicts in index.check_and_add_batches(batches):

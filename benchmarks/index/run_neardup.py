@@ -11,13 +11,14 @@ from benchmarks.index import racing
 from benchmarks.index.speed import Sketching
 from neardup import Index, Verdict, __version__
 from neardup.index.arriving import Arrived
+from neardup.recipes import load_recipe
 
 
 class Neardup:
     """A filter around Index. `single`: a call and a commit for every document."""
 
     def __init__(self, folder: str, *, single: bool) -> None:
-        self.index = Index.open(folder, "stream")
+        self.index = Index.open(folder, load_recipe("stream"))
         self._sketch = Sketching(self.index)
         self.single = single
 

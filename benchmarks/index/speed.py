@@ -38,6 +38,7 @@ from benchmarks.index import processes
 from benchmarks.index.corpus import OUTSIDE, Answers, Batch, Corpus, id_of
 from neardup import Index, Verdict
 from neardup.index.arriving import Arrived
+from neardup.recipes import load_recipe
 
 BATCH = 1_000
 TURN = 20
@@ -68,7 +69,7 @@ def fill(store: str, first: int, size: int, settled: int = OUTSIDE, step: int = 
     """Offer every `step`-th batch of the documents from `first` to `size`, beginning with number `start` of them."""
     corpus = Corpus(settled=settled)
     before = processes.reset_peak()
-    index = Index.open(store, "stream")
+    index = Index.open(store, load_recipe("stream"))
     index.check_many(corpus.batch(OUTSIDE, BATCH).documents)  # the kernels are compiled or loaded
     answers = Answers(corpus)
     batches = range(first + start * BATCH, size, step * BATCH)
