@@ -64,6 +64,8 @@ class Result:
         self._engine, self._collection = gathered.engine, gathered.collection
         self._problems, self._rules = gathered.problems, gathered.rules
         gathered.compared[decision.known_numbers] = False
+        self.folder: Path | None = None
+        """The output folder that the run was written to last or opened from."""
 
     @classmethod
     def open(cls, path: str | Path, watcher: Watcher | None = None) -> "Result":
@@ -89,7 +91,9 @@ class Result:
         collection = engine.sketched()
         compared = np.isin(collection.numbers("status"), (kernel.FINE, kernel.SHORT))
         gathered = Gathered(engine, collection, compared, problems, Problems("skip", largest), run["said"])
-        return cls(gathered, read_decision(work.decision))
+        result = cls(gathered, read_decision(work.decision))
+        result.folder = out
+        return result
 
     @property
     def said(self) -> list[str]:
@@ -286,12 +290,12 @@ class Result:
             "steps": self._engine.steps.to_list(),
         }
 
-    def write(self, path: str | Path, *, annotate: bool = False, corpus: bool = True) -> None:
-        """Write the folder that `neardup dedup -o` writes, but for its page, which `neardup report` makes of it.
+    def write(self, path: str | Path, *, annotate: bool = False, corpus: bool = True, report: bool = True) -> None:
+        """Write the folder that `neardup dedup -o` writes.
 
-        That is OUT/kept, removed.parquet, groups.parquet, skipped.parquet (where something was), run.json, and
-        OUT/work, with which `Result.open`, `neardup report`, `neardup audit` and `neardup index create --run` work. A
-        table in memory is stored there; files are not. run.json appears last: where it is, everything else is whole.
+        That is OUT/kept, removed.parquet, groups.parquet, skipped.parquet (where something was), run.json, report.html,
+        and OUT/work, with which `Result.open`, `neardup report`, `neardup audit` and `neardup index create --run` work.
+        A table in memory is stored there; files are not. run.json appears when everything but the page is whole.
 
         Files that this run did not write are never replaced.
 
@@ -299,6 +303,8 @@ class Result:
             path: The folder OUT, on this machine.
             annotate: Write every document to OUT/kept, with columns that say what was found.
             corpus: Write OUT/kept.
+            report: Write OUT/report.html, for which some texts are read again. It takes a second or two, and about ten
+                on large collections.
 
         Raises:
             OutputError: There are files in OUT, under the names above, that this run did not write.
@@ -310,6 +316,9 @@ class Result:
         OutputFolder(out).refuse_foreign()
         with self._engine.work.in_use(), self._work_in(out) as work:
             self._write(OutputFolder(out), work, annotate, corpus)
+            self.folder = out
+            if report:
+                self._write_page(OutputFolder(out))
 
     def _write(self, folder: OutputFolder, work: Work, annotate: bool, corpus: bool) -> None:
         out = folder.path
@@ -327,6 +336,13 @@ class Result:
             self._write_corpus(folder, work.place / "kept", annotate)
         with appearing(out / "run.json") as draft:
             draft.write_text(json.dumps(self.run(), indent=1, ensure_ascii=False) + "\n")
+
+    def _write_page(self, folder: OutputFolder) -> None:
+        from neardup.report import write_report  # it is made of a Result, and the only one above that this one calls
+
+        folder.note(["report.html"])
+        with self._engine.steps.step("report", sum(split.size for split in self._engine.splits)):
+            write_report(self, folder.path / "report.html")
 
     def _check_corpus(self, annotate: bool) -> None:
         """Refuse what cannot be written or annotated before anything is written."""
@@ -365,7 +381,6 @@ class Result:
         try:
             store(Path(stored[0].file.path), splits)
         except InputError as error:
-            (work.folder / "inputs.json").unlink()
             self.gathered.remark(
                 f"The table cannot be stored as Parquet ({error}), so that `neardup report`, `neardup audit` and "
                 f"`neardup index` cannot open {work.folder.parent}."

@@ -13,6 +13,7 @@ import pytest
 import neardup
 from neardup import sample
 from neardup.cli import main
+from neardup.report.page import read_data
 from tests.corpus import documents
 
 
@@ -124,7 +125,7 @@ def test_a_draft_of_a_killed_run_is_its_own(tmp_path):
 
 
 def test_the_page_of_others_is_not_written_over(run, tmp_path):
-    neardup.dedup(written(tmp_path / "in.jsonl", documents(30))).write(tmp_path / "out")
+    neardup.dedup(written(tmp_path / "in.jsonl", documents(30))).write(tmp_path / "out", report=False)
     (tmp_path / "out/report.html").write_text("mine")
     refused = run("report", tmp_path / "out", "-q")
     assert refused.returncode == 1
@@ -157,6 +158,10 @@ def test_what_python_writes_is_what_the_command_writes(run, tmp_path, monkeypatc
         result = neardup.dedup(given)
     out = tmp_path / "out"
     result.write(out)
+    page = read_data(out / "report.html")
+    assert page is not None
+    assert page["out"] == str(out)
+    assert page["texts"] is None, "the texts could be read"
     again = neardup.Result.open(out)
     assert again.removed.equals(result.removed)
     assert again.kept.equals(result.kept)
@@ -174,6 +179,30 @@ def test_what_python_writes_is_what_the_command_writes(run, tmp_path, monkeypatc
         assert {name for name in contents(tmp_path / "command") if not name.startswith("work/")} == {
             name for name in contents(out) if not name.startswith("work/")
         }
+
+
+def test_a_page_that_is_not_wanted_is_not_made(tmp_path):
+    result = neardup.dedup(TABLE)
+    result.write(tmp_path)
+    result.write(tmp_path, report=False)
+    assert not (tmp_path / "report.html").exists()
+    result.write(tmp_path, corpus=False)
+    assert (tmp_path / "report.html").exists()
+
+
+def test_a_table_that_parquet_cannot_hold_has_a_page_and_the_other_commands_say_what_to_do(run, tmp_path):
+    union = pa.UnionArray.from_sparse(pa.array([0] * 60, pa.int8()), [pa.array([1] * 60)])
+    result = neardup.dedup(TABLE.append_column("mixed", union))
+    result.write(tmp_path / "out", corpus=False)
+    assert "neardup audit" in result.said[-1]
+    page = read_data(tmp_path / "out/report.html")
+    assert page is not None
+    assert page["texts"] is None
+    for command in (["audit", "OUT"], ["report", "OUT"], ["index", "create", "i.ndx", "--run", "OUT"]):
+        refused = run(*(tmp_path / "out" if word == "OUT" else word for word in command))
+        assert refused.returncode == 1
+        assert "table in memory" in refused.stderr
+        assert "neardup dedup" in refused.stderr
 
 
 def test_a_table_of_many_splits_is_opened_again(tmp_path, monkeypatch):

@@ -118,14 +118,7 @@ def command(**given: Any) -> None:
             again=given["again"],
             watcher=talk,
         )
-        result.write(out, annotate=given["annotate"], corpus=not given["dry_run"])
-        if given["report"]:
-            from neardup.report import write_report
-
-            engine = result.gathered.engine
-            OutputFolder(out).note(["report.html"])
-            with engine.steps.step("report", sum(split.size for split in engine.splits)):
-                write_report(result, out / "report.html")
+        result.write(out, annotate=given["annotate"], corpus=not given["dry_run"], report=given["report"])
     if not given["quiet"]:
         summary(
             result,

@@ -317,6 +317,14 @@ class FinishedWork(TemporaryWork):
                 f"{self._finished}: its pages were read by {plan['extractor']}, and {extractor() or 'nothing'} is "
                 "installed now. Install that, or run `neardup dedup --fresh` again."
             )
+        table = inputs["files"][0]["path"] if inputs["files"] else ""
+        if table.startswith("table-") and not (self._finished / table).exists():  # other files have absolute paths
+            raise WorkError(
+                f"{self._finished.parent} holds a run over a table in memory, which is not stored there: there is no "
+                f"work/{table}. Some columns cannot be stored as Parquet (run.json names them). Write the documents "
+                "without them to a file and run `neardup dedup` on it; or stay in Python, where "
+                "neardup.audit.measure_recall(result) and Index.add_run(result) take the result itself."
+            )
         return recipe, _splits(inputs, self._finished), plan["max_document_bytes"]
 
 

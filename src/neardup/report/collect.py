@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.charts import draw_svg
-from neardup.engines.work import FinishedWork, TemporaryWork
 from neardup.errors import MissingExtra, NeardupError
 from neardup.recipes import name_of
 from neardup.report import below, browsing, drawing, passages, removal, similarity
@@ -113,12 +112,8 @@ def _sample(facts: Facts, part: Part) -> NDArray[np.int64]:
 
 def _out(result: Result) -> str | None:
     """The folder that the run was written to, as a word of a command; None where that is not known or not printable."""
-    work = result.gathered.engine.work
-    if isinstance(work, TemporaryWork) and not isinstance(work, FinishedWork):
-        return None
-    folder = work.decision.parent
-    out = str(folder.parent)
-    return shlex.quote(out) if folder.name == "work" and out.isprintable() else None
+    out = str(result.folder)
+    return shlex.quote(out) if result.folder is not None and out.isprintable() else None
 
 
 def _texts(result: Result, numbers: NDArray[np.int64]) -> tuple[dict[int, str], str | None]:
