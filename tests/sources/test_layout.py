@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import neardup
 from neardup.errors import InputError
 from neardup.sources import Fields, Problems, format_of
 from neardup.sources.layout import layout_of
@@ -244,6 +245,7 @@ INT32, BYTES, FIXED = 1, 6, 7
 MAP, MAP_KEY_VALUE, LISTED, ENUM, DECIMAL, BSON = 1, 2, 3, 4, 5, 20
 REQUIRED = pa.field("element", pa.int32(), nullable=False)
 ENTRY = pa.field("element", pa.struct([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())]), nullable=False)
+LOOSE = pa.field("element", pa.struct([("k", pa.int64()), ("v", pa.int64())]), nullable=False)
 
 FORGED: dict[str, tuple[pa.Array, pa.Field, list[Struct]]] = {
     "a list of two levels": (
@@ -272,6 +274,16 @@ FORGED: dict[str, tuple[pa.Array, pa.Field, list[Struct]]] = {
             node("x", 1, children=1, converted=MAP_KEY_VALUE),
             node("map", 2, children=2),
             node("key", 0, type=2),
+            node("value", 1, type=2),
+        ],
+    ),
+    "a map with keys that may be null": (
+        pa.array([[{"k": 1, "v": 2}, {"k": None, "v": 3}], None, []], pa.list_(LOOSE)),
+        pa.field("x", pa.list_(LOOSE)),
+        [
+            node("x", 1, children=1, converted=MAP),
+            node("key_value", 2, children=2),
+            node("key", 1, type=2),
             node("value", 1, type=2),
         ],
     ),
@@ -310,6 +322,19 @@ def test_forms_that_pyarrow_does_not_write(form: str, tmp_path: Path) -> None:
     assert schema_of(target) == schema_of(source)
     assert repr(bare(target)) == repr([row for row, kept in zip(bare(source), keep, strict=True) if kept])
     assert by_duckdb(target) == by_duckdb(source, keep)
+
+
+def test_a_map_with_keys_that_may_be_null_is_read_as_a_list_of_entries(tmp_path: Path) -> None:
+    column, field, nodes = FORGED["a map with keys that may be null"]
+    source = tmp_path / "a.parquet"
+    schema = pa.schema([pa.field("text", pa.string()), field])
+    texts = ["one text of some words", "another text of other words", "one text of some words"]
+    pq.write_table(pa.table([texts, column], schema=schema), source, store_schema=False)
+    relabel(source, nodes)
+    result = neardup.dedup(source)
+    assert result.kept["x"].to_pylist() == [[{"key": 1, "value": 2}, {"key": None, "value": 3}], None]
+    result.write(tmp_path / "out", report=False)
+    assert schema_of(tmp_path / "out/kept/a.parquet") == schema_of(source)
 
 
 def relabel(path: Path, nodes: list[Struct]) -> None:

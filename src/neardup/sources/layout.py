@@ -37,7 +37,8 @@ _COLUMNS, _CHUNK, _CHUNK_TYPE, _CHUNK_PATH, _STATISTICS = 1, 3, 1, 3, 12
 _KEY, _VALUE = 1, 2
 
 _INT32, _INT64, _INT96, _BYTE_ARRAY, _FIXED = 1, 2, 3, 6, 7
-_OPTIONAL, _REPEATED = 1, 2
+_REQUIRED, _OPTIONAL, _REPEATED = 0, 1, 2
+_MAPS, _LIST_OF = (1, 2), 3
 _UINT_32, _UINT_64, _INTERVAL = 13, 14, 21
 _BYTES_ORDERED = {0, 4, 19, 20}, {1, 4, 12, 13, 14}
 """Annotations under which bytes are ordered as bytes, converted and logical: string, enum, JSON, BSON and UUID."""
@@ -85,6 +86,7 @@ class Layout:
     """The schema and the metadata of a Parquet file."""
 
     def __init__(self, footer: Struct) -> None:
+        self._footer = footer
         self._schema: list[Struct] = footer[_SCHEMA][1][1]
         self._metadata: list[Struct] = footer[_KEY_VALUES][1][1] if _KEY_VALUES in footer else []
         self._created_by = footer.get(_CREATED_BY)
@@ -107,6 +109,18 @@ class Layout:
             groups = [_with_chunks(group, [*map(_as_bytes, group[_COLUMNS][1][1])]) for group in _groups(footer)]
             bare[_ROW_GROUPS] = LIST, (STRUCT, groups)
         return bare
+
+    def with_lists_for_maps(self) -> pq.FileMetaData:
+        """Return a footer in which maps with optional keys are lists of entries: pyarrow opens no file with such maps.
+
+        The format asks for required keys, and some writers mark them as optional nevertheless.
+        """
+        schema = list(self._schema)
+        for at, node in enumerate(schema[:-2]):
+            if _of(node, _CONVERTED) in _MAPS and _of(schema[at + 2], _REPETITION) != _REQUIRED:
+                plain = {field: value for field, value in node.items() if field != _LOGICAL}
+                schema[at] = plain | {_CONVERTED: (I32, _LIST_OF)}
+        return _as_metadata(self._footer | {_SCHEMA: (LIST, (STRUCT, schema))})
 
     def restore(self, path: Path, notes: pa.Schema) -> None:
         """Give a file that was written by the bare schema, and then these notes, the input's schema and metadata."""

@@ -146,6 +146,8 @@ def _open(file: InputFile, **options: Any) -> pq.ParquetFile:
         source = open_binary(file.path) if is_remote(file.path) else pa.OSFile(os.fsencode(file.path))
         return pq.ParquetFile(source, memory_map=False, buffer_size=_BUFFER, pre_buffer=False, **options)
     except (pa.ArrowException, OSError) as error:
+        if "Map keys must be" in str(error) and "metadata" not in options:
+            return _open(file, metadata=_layout(file).with_lists_for_maps(), **options)
         raise InputError(
             f"{file.name}: this is not a whole Parquet file ({error}). Was it cut short on its way here?"
         ) from error

@@ -42,6 +42,8 @@ from neardup.spark.tasks import mapped, spark_schema
 FILE_BITS = 40
 """A document's number has its place in the file in these bits, and the file's number above them."""
 
+_WRITES_VOID = (4, 3)
+"""The version of Spark from which on columns without a type are known to be written to Parquet."""
 _ROW_BITS = 33  # of monotonically_increasing_id: the partition's number is above them
 _WHERE = [("path", pa.string()), ("file", pa.int32()), ("source", pa.string()), ("kind", pa.int32())]
 _MEMBERS = pa.schema([*_WHERE, ("position", pa.int64()), ("id", pa.string())])
@@ -130,8 +132,13 @@ class Parts:
             return table.select(*place, *columns).join(F.broadcast(where), "path")
 
         kinds = {field.name: field.dataType for field in table.schema}
-        everything = F.struct(*(_column(name, kind) for name, kind in kinds.items()))
+        everything = F.struct(*(self._stored(name, kind) for name, kind in kinds.items()))
         return _tabular(placed, lambda name: _column(name, kinds[name]), everything, self.files[mine[0]], self.reading)
+
+    def _stored(self, name: str, kind: DataType) -> Column:
+        """Return a column of a Parquet file with its type; text where it has none and this Spark cannot write that."""
+        version = tuple(int(number) for number in self.spark.version.split(".")[:2])
+        return _named(name) if version >= _WRITES_VOID else _column(name, kind)
 
     def _from_jsonl(self, stored: dict[str, Stored]) -> Part:
         mine = [number for number, file in enumerate(self.files) if file.format == "jsonl"]
@@ -287,9 +294,14 @@ def _number() -> Column:
 
 
 def _column(name: str, kind: DataType) -> Column:
-    """By its name, whatever signs are in it. A column without a type has no values, and no place in Parquet."""
-    column = F.col("`" + name.replace("`", "``") + "`")
-    return (column.cast("string") if isinstance(kind, NullType) else column).alias(name)
+    """Return a column by its name; as text where it has no type, and therefore no values."""
+    column = _named(name)
+    return column.cast("string").alias(name) if isinstance(kind, NullType) else column
+
+
+def _named(name: str) -> Column:
+    """Return a column by its name, whatever signs are in that."""
+    return F.col("`" + name.replace("`", "``") + "`").alias(name)
 
 
 def paths_of(file: InputFile) -> list[str]:
