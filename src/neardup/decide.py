@@ -126,7 +126,7 @@ def decide(gathered: Gathered, known: pa.Table | None = None) -> Decision:
 def _decide(gathered: Gathered, begin: Callable[[str], None]) -> Decision:
     collection, compared, recipe = gathered.collection, gathered.compared, gathered.recipe
     begin("candidates")
-    holders, copies = _identity_sets(gathered)
+    holders, copies = identity_sets(gathered)
     members = compared & (holders == np.arange(len(collection)))
     linked = _linked(gathered, members) if members.any() and by_features_alone(recipe) else None
     if linked is None:
@@ -193,7 +193,7 @@ def _first_of_component(components: NDArray[np.int32]) -> Formed:
     return Formed(firsts[place].astype(np.int32), np.zeros(len(place), np.bool_), rounds=1, measured=0)
 
 
-def _identity_sets(gathered: Gathered) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def identity_sets(gathered: Gathered) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return for every document the preferred one with the same tokens, and which documents have copies.
 
     The preferred one stands for its copies in all that is compared: copies may differ in their host, and in the bytes

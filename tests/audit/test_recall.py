@@ -96,14 +96,13 @@ def by_definition(result: neardup.Result, rows: list[dict]) -> tuple[int, int, s
 
     kept = set(np.flatnonzero(result.keep).tolist())
     identities = [tuple(x) for x in gathered.identities().tolist()]
-    texts: dict[tuple, int] = {}
-    for i in every.tolist():
-        if identities[i] not in texts or i in kept:
-            texts[identities[i]] = i
     rank = {"first": lambda i: i, "longest": lambda i: (-len(naive_text.tokens(rows[i]["text"])), rows[i]["id"])}.get(
         recipe.clusters.keep,
         lambda i: ("ca".find(rows[i]["source"]) % 3, -rows[i]["score"], rows[i]["id"]),
     )
+    texts: dict[tuple, int] = {}  # of documents with the same words the preferred one is compared
+    for i in sorted(every.tolist(), key=rank, reverse=True):
+        texts[identities[i]] = i
     enough = search.margin(recipe).enough
     blind = {i for i in every.tolist() if len(keys_of[i]) < enough}
     return naive.recall(
@@ -335,6 +334,23 @@ def test_two_pages_of_one_host_need_more_and_values_are_true_ones(run):
     assert again.passing.value == 1.0
     assert again.quantiles["0"] >= low - 1e-9
     assert "A pair: resemblance ≥ 0.65 (0.85 for two pages of one host), measured exactly." in spoken(audit)
+
+
+def test_a_copy_on_another_host_is_judged_as_the_document_that_stands_for_it(run):
+    """a-2 and its copy a-1 are removed because a-2 resembles b, a page of another host; a-1 is on the host of b."""
+    one, other = (row["text"] for row in pages_of_hosts()[:2])
+    rows = [
+        {"id": "a-1", "url": "https://one.org/a", "score": 1, "text": one},
+        {"id": "a-2", "url": "https://two.org/a", "score": 2, "text": one},
+        {"id": "b", "url": "https://one.org/b", "score": 3, "text": other},
+    ]
+    result = run(rows, recipe=neardup.load_recipe("web").changed(clusters_keep="max:score"))
+    assert result.removed["kept_id"].to_pylist() == ["b", "b"]
+    audit = measure_recall(result)
+    assert audit.precision.sampled == 2
+    assert audit.precision.passing.value == 1.0
+    assert audit.features.of == 2, "the pair is a true one, seen from both sides"
+    assert audit.removals.value == 1.0
 
 
 def test_to_draw_more_is_said_only_where_there_are_more(run):

@@ -26,7 +26,7 @@ class RemovedSample:
 
     rows: NDArray[np.int64]
     pairs: NDArray[np.int64]
-    """The removed document and the kept one."""
+    """The document that stands for the removed one, and the kept one: copies may be on another host."""
     population: int
     copies: int
     """Removed documents with the same tokens as the kept one, which need no measurement."""
@@ -53,11 +53,14 @@ class MeasuredPrecision:
     """Of the exact resemblance or containment."""
 
 
-def draw_removed(decision: Decision, size: int, rng: np.random.Generator) -> RemovedSample:
-    """Of the removed documents that are no copies of the kept one."""
+def draw_removed(decision: Decision, holders: NDArray[np.int32], size: int, rng: np.random.Generator) -> RemovedSample:
+    """Draw removed documents that are no copies of the kept one.
+
+    holders: for every document the one that stands for all with its words, which the run compared in its place.
+    """
     near = np.flatnonzero(decision.measured != _IDENTITY)
     rows = np.sort(rng.choice(near, min(size, len(near)), replace=False))
-    pairs = np.stack([decision.removed[rows], decision.kept_for[rows]], axis=1).astype(np.int64)
+    pairs = np.stack([holders[decision.removed[rows]], decision.kept_for[rows]], axis=1).astype(np.int64)
     return RemovedSample(rows, pairs, len(near), len(decision.removed) - len(near))
 
 

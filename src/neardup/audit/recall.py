@@ -1,8 +1,9 @@
 """Recall is measured: a random sample of documents is compared with the whole collection.
 
-1. Documents with the same tokens are one text; they are found for certain. `sample` texts are drawn: a third of them
-   from those that the run found company for, the rest from the others. The first have most of the pairs, and what was
-   missed may be anywhere.
+1. Documents with the same tokens are one text; they are found for certain. The one that the keep policy prefers stands
+   for the text, as in the run: copies may be on other hosts. `sample` texts are drawn: a third of them from those that
+   the run found company for, the rest from the others. The first have most of the pairs, and what was missed may be
+   anywhere.
 2. Each is compared with all other texts by the sketches, with a margin below the threshold (audit.neighbours).
 3. What passes is judged by the recipe's own rule, exactly where the recipe measures (audit.judging). Those are the
    true pairs.
@@ -33,9 +34,9 @@ from neardup.audit.judging import Judge, Truth, check_inputs, digest_of, range_o
 from neardup.audit.measured import MeasuredPrecision, draw_removed, measured_precision
 from neardup.audit.neighbours import Neighbours, margin, neighbours, told_apart
 from neardup.clusters.keep import keep_columns, keep_order, needs_ids
+from neardup.decide import identity_sets
 from neardup.errors import UsageError
 from neardup.gather import Gathered
-from neardup.kernels import equal as kernel
 from neardup.kernels.groups import SAMPLES
 from neardup.model import MEASURED
 from neardup.result import Result
@@ -142,13 +143,15 @@ def measure_recall(
     gathered = result.gathered
     steps = gathered.engine.steps
     rng = np.random.Generator(np.random.PCG64(seed))
-    every, kept = _texts(result)
+    holders, _ = identity_sets(gathered)
+    kept = result.keep & gathered.compared
+    every = np.flatnonzero(gathered.compared & (holders == np.arange(len(kept))))
     texts = every[told_apart(gathered)[every]]
     drawn = _draw(result, texts, kept, sample, rng)
     sampled = drawn.texts
     others = np.zeros(len(kept), np.bool_)
     others[every] = True
-    again = draw_removed(result.decision, removed, rng)
+    again = draw_removed(result.decision, holders, removed, rng)
     with steps.step("compare", len(kept)):
         near = neighbours(gathered, sampled, others, kept, most=MOST, nearest=_NEAREST, seed=seed)
     pairs = np.stack([sampled[near.query], near.document], axis=1)
@@ -204,19 +207,6 @@ def _draw(
     stratum = np.repeat([0, 1], [len(c) for c in chosen])
     sizes = np.array([len(s) for s in strata], np.float64)
     return _Drawn(numbers[order], stratum[order], sizes, int((~kept[texts]).sum()))
-
-
-def _texts(result: Result) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """One document for every text: the kept one, or the first where all its copies are gone; and who is kept."""
-    gathered = result.gathered
-    n = len(gathered.collection)
-    holders = np.empty(n, np.int32)
-    kernel.first_holders(gathered.identities(), gathered.compared, holders)
-    kept = result.keep & gathered.compared
-    stands = np.arange(n)
-    stands[holders[kept]] = np.flatnonzero(kept)
-    firsts = np.flatnonzero(gathered.compared & (holders == np.arange(n)))
-    return np.sort(stands[firsts]), kept
 
 
 def _sum_up(
