@@ -105,3 +105,30 @@ def test_an_export_of_another_seed_is_refused_with_the_way_out(tmp_path, run):
     run("index", "create", tmp_path / "c", "--seed", seed_of(tmp_path / "b"))
     with Index.open(tmp_path / "c") as index:
         assert index.add_export(tmp_path / "b.parquet") == 1
+
+
+def test_who_names_the_recipe_of_an_index_means_its_seed(tmp_path, run):
+    given = [{"id": f"d{i}", "text": f"text number {i} " * 9} for i in range(9)]
+    file = tmp_path / "a.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in given))
+    with Index.open(tmp_path / "seen") as index:
+        index.add_many(given[:5])
+        result = neardup.dedup(given, recipe="stream", against=index, again="remove")
+        assert result.recipe.sketch.seed == index.recipe.sketch.seed
+        with pytest.raises(RecipeError, match="another recipe"):
+            neardup.dedup(given, recipe="stream", seed=1, against=index)
+    run("dedup", file, "-o", tmp_path / "out", "--recipe", "stream", "--against", tmp_path / "seen", "-q")
+    seed = str(seed_of(tmp_path / "seen"))
+    assert seed in (tmp_path / "out" / "run.json").read_text()
+    assert seed not in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_it_is_said_where_the_seed_is_all_that_differs(tmp_path):
+    made = neardup.dedup([{"id": "a", "text": "one two three four five six"}], recipe="stream")
+    with (
+        Index.open(tmp_path / "seen") as index,
+        pytest.raises(RecipeError, match=r"differ in the seed alone.*--against"),
+    ):
+        index.add_run(made)
+    with pytest.raises(RecipeError, match="differ in the seed alone"):
+        Index.open(tmp_path / "seen", load_recipe("stream"))

@@ -197,7 +197,7 @@ def test_of_a_crowd_the_first_and_the_latest_are_found_and_all_are_remembered(st
     for _ in range(2):
         [found] = held(store, 5)
         assert found[-MOST:] == [latest[0], *latest[1:-1], 10_000], "a removed one takes nobody's place"
-        assert found[:-MOST][: FIRST - 1] == first[1:]
+        assert [n for n in found[:-MOST] if n > 0][: FIRST - 1] == first[1:]
         store.compact()
     assert dict(store.postings())[5].tolist() == [*range(1, 9_999), 10_000]
     assert len(store) == 9_999

@@ -1,6 +1,7 @@
 """Pages of one template in an index that measures: every near-duplicate is found, and nothing else is refused."""
 
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ from benchmarks.crowds.corpus import crowd as made_crowd
 from neardup import Index
 from neardup.candidates.crowds import Thresholds
 from neardup.index import crowds
-from neardup.index.crowds import Features, Sites, by_shingles
+from neardup.index.crowds import Features, Sites, by_shingles, filed_keys
 from neardup.index.store import MOST, NOBODY
+from neardup.recipes import load_recipe
+from neardup.sketches.base import even
 from tests.index.test_crowds import batches, crowd, offered
 from tests.index.test_store import adding, write
 from tests.laws.test_crowds import templates
@@ -35,12 +38,13 @@ ONE = 7
     st.sampled_from([0.5, 0.65, 0.8, 0.9]),
     st.booleans(),
     st.lists(st.integers(1, 12), min_size=1, max_size=9),
+    st.sets(st.integers(0, 40)),
 )
-def test_similar_documents_of_a_crowded_feature_meet(seed, n, blocks, share, threshold, by_site, sizes):
-    """However they arrive: all of them are stored, and each meets all that came before it and reach the threshold."""
+def test_similar_documents_of_a_crowded_feature_meet(seed, n, blocks, share, threshold, by_site, sizes, refused):
+    """However they arrive, and whichever are stored: each meets all that came before it and reach the threshold."""
     sets, hosts, pages = templates(seed, n, blocks, share)
     same_site = min(1.0, threshold + 0.15) if by_site else threshold
-    store = NaiveStore({})
+    store, numbers = NaiveStore({}), []
     start = 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(crowds, "FIRST", 2)
@@ -54,16 +58,20 @@ def test_similar_documents_of_a_crowded_feature_meet(seed, n, blocks, share, thr
             for row, bucket, role in zip(rows, buckets, roles, strict=True):
                 standing[start + row][bucket] = role
             for bucket, number in zip(*(column.tolist() for column in found.stored), strict=True):
-                standing[number][bucket] = 2
+                standing[numbers[number]][bucket] = 2
             for later in some:
-                for earlier in range(later):
+                for earlier in [*numbers, *range(start, later)]:
                     one_site = by_site and hosts[later] == hosts[earlier] and hosts[later] >= 0
                     needed = same_site if one_site and pages[later] != pages[earlier] else threshold
                     if naive.resemblance(sets[later], sets[earlier]) >= needed:
                         assert naive.meet(standing[later], standing[earlier], one_site)
-            filed = [[ONE, *found.filed.get(i - start, np.empty(0, np.uint64)).tolist()] for i in some]
-            assert all(len(set(keys)) == len(keys) for keys in filed), "no document stands twice under a key"
-            write(store, adding(*((str(i), keys) for i, keys in zip(some, filed, strict=True))))
+            stored = [i for i in some if i not in refused]
+            own = even(np.full((len(some), 1), ONE, np.uint64))
+            keys = filed_keys(own, found.filed, [i - start for i in stored])
+            filed = [keys.values[a:b].tolist() for a, b in pairwise(keys.offsets)]
+            assert all(len(set(each)) == len(each) for each in filed), "no document stands twice under a key"
+            write(store, adding(*((str(i), filed[i - start]) for i in stored)))
+            numbers += stored
             start = stop
 
 
@@ -130,6 +138,53 @@ def test_copies_of_the_first_pages_and_of_those_in_the_middle_are_found(size, tm
         found = [match for some in batches([copies[i] for i in chosen], size) for match in index.check_many(some)]
     assert not any(stored.values())
     assert [verdict.match and verdict.match.id for verdict in found] == [f"page{i}" for i in chosen]
+
+
+def test_exports_of_many_indexes_make_a_crowd(tmp_path):
+    """Who was among the first of its index is one of many where they are put together."""
+    pages, copies = crowd(300, 0.79)
+    recipe = load_recipe("default")
+    with Index.open(tmp_path / "all.ndx", recipe, keep="text") as together:
+        for number, some in enumerate(batches(pages, 15)):
+            with Index.open(tmp_path / f"{number}.ndx", recipe, keep="text") as index:
+                index.add_many(some)
+                index.export(tmp_path / "part.parquet")
+            together.add_export(tmp_path / "part.parquet")
+        found = [verdict.match for verdict in together.check_many(copies)]
+    assert sum(match is not None and match.id == f"page{i}" for i, match in enumerate(found)) >= 0.985 * len(pages)
+
+
+def test_what_was_removed_before_does_not_hide_what_comes(tmp_path):
+    pages, copies = crowd(330, 0.79)
+    with Index.open(tmp_path / "seen.ndx", "default", keep="text") as index:
+        index.add_many(pages[:300])
+        index.remove_many(page["id"] for page in pages[:300])
+        for page in pages[300:]:
+            assert index.check_and_add(page["id"], page["text"]).new
+        found = [index.check(copy["text"]).match for copy in copies[300:]]
+    assert [match and match.id for match in found] == [page["id"] for page in pages[300:]]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_long_pages_and_the_bare_template(at_once, tmp_path):
+    """Of long documents the shingles with the lowest hashes stand for all."""
+    rng = random.Random(9)
+
+    def words(count: int) -> list[str]:
+        return [f"w{rng.getrandbits(40):x}" for _ in range(count)]
+
+    template = words(2000)
+    pages = [{"id": f"page{i}", "text": " ".join(template + words(560))} for i in range(120)]
+    near = {"id": "near", "text": " ".join(template + words(350))}
+    with Index.open(tmp_path / "seen.ndx", "default", keep="text") as index:
+        stored = offered(index, [*pages[:60], near, *pages[60:]], 200 if at_once else 20)
+        assert not any(stored.values())
+        found = index.check(" ".join(template)).match
+        copies = [page["text"].replace(" ", " other ", 40) for page in pages]
+        again = [index.check(text).match for text in copies[:20]]
+    assert found is not None
+    assert found.id == "near"
+    assert [match and match.id for match in again] == [f"page{i}" for i in range(20)]
 
 
 @pytest.mark.parametrize("way", ["add", "update", "export"])

@@ -2,6 +2,7 @@
 
 import random
 from contextlib import contextmanager
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -120,6 +121,16 @@ def test_counts_are_never_too_low_and_hardly_ever_too_high(seed, n, blocks, shar
         for j, b in enumerate(sets[:i]):
             shared, rare = len(keys.get(i, set()) & keys.get(j, set())), len((a & b) - template)
             assert rare - 4 <= shared <= rare
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.6, 0.65, 0.7, 0.8, 0.85, 0.9])
+def test_documents_exactly_at_the_limit_are_light(threshold):
+    """Fractions tell it: 2t/(1+t) of the shingles are frequent."""
+    limit = 2 * Fraction(str(threshold)) / (1 + Fraction(str(threshold)))
+    sizes = np.array([n for n in range(1, 3000) if (limit * n).denominator == 1], np.int64)
+    frequent = np.array([int(limit * n) for n in sizes.tolist()], np.int64)
+    assert crowds.light(sizes, frequent, threshold).all()
+    assert not crowds.light(sizes, frequent - 1, threshold).any()
 
 
 def test_a_sample_of_rare_shingles_suffices():

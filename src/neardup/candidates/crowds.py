@@ -48,6 +48,9 @@ SHARED = 20.0
 """Rare shingles that a pair at the threshold shares as keys, on average; one pair in 480 million shares none. So the
 answer does not depend on the hash by which they are drawn, which is another one in every run."""
 
+_ROUNDING = 1e-9
+"""A document exactly at the limit is light: 54 of 57 shingles at 0.9."""
+
 _PER_COUNTER = 8
 _FEWEST_COUNTERS, _MOST_COUNTERS = 1 << 20, 1 << 28
 """Shingles for every counter of a byte, and how many counters there are. Most shingles of a crowd are those of the
@@ -91,9 +94,9 @@ class ShingleCounts:
         return frequent, Ragged(keys[: offsets[-1]].copy(), offsets)
 
 
-def light(sizes: NDArray[np.int64], frequent: NDArray[np.int64], threshold: float) -> NDArray[np.bool_]:
+def light(sizes: NDArray[np.int64], frequent: NDArray[Any], threshold: float) -> NDArray[np.bool_]:
     """Return which documents may be near-duplicates of one with which they share no rare shingle."""
-    found: NDArray[np.bool_] = frequent * (1.0 + threshold) >= 2.0 * threshold * sizes
+    found: NDArray[np.bool_] = frequent * (1.0 + threshold) >= 2.0 * threshold * sizes * (1.0 - _ROUNDING)
     return found
 
 

@@ -94,7 +94,7 @@ def command(**given: Any) -> None:
         raise UsageError(f"--master {given['master']}: it is Spark's; give --engine spark.")
     without_unneeded()
     from neardup.cli.show import Talk, summary
-    from neardup.index.against import refuse_another_recipe
+    from neardup.index.against import refuse_another_recipe, seed_for
     from neardup.pipeline import dedup
 
     out = local_place(given["out"])
@@ -103,6 +103,7 @@ def command(**given: Any) -> None:
         index = open_until_done.enter_context(_index(given["against"])) if given["against"] else None
         if index is not None and given["recipe"] is None:
             given["recipe"] = index.recipe
+        given["seed"] = seed_for(index, given["recipe"], given["seed"])
         recipe = recipe_of(given, keep=given["keep"], cluster=given["cluster"])
         if index is not None and not callable(recipe):
             refuse_another_recipe(index, recipe)  # before --fresh removes anything

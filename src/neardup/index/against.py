@@ -16,11 +16,19 @@ from neardup.index.index import Index
 from neardup.index.judging import Finding
 from neardup.index.moving import AT_ONCE, collected, sketched_alike
 from neardup.recipe import Recipe
+from neardup.recipes import recipe_names
 from neardup.text.batches import TextBatch
 
 Again = Literal["keep", "remove"]
 """What becomes of a document that the index has under the same id and with the same words: keep, because it is no
 duplicate of itself, or remove, because the corpus behind the index has it."""
+
+
+def seed_for(index: Index | None, recipe: object, seed: int | None) -> int | None:
+    """Return the seed that a run needs: the index's, where its recipe is one that comes with the package."""
+    if index is None or seed is not None or recipe not in recipe_names():
+        return seed
+    return index.recipe.sketch.seed
 
 
 def refuse_another_recipe(index: Index, recipe: Recipe) -> None:

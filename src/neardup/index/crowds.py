@@ -10,23 +10,25 @@ feature are filed, and looked up, under further keys:
 
 Documents outside of crowds cost nothing: they are neither looked up nor filed under further keys.
 
-**Shingles.** Of how many documents a shingle is known by the list of those that are filed under it. Let T be the
-shingles that more than RARE have when document A comes. A is filed under all of its shingles that are not in T. In a
-later document B, |A ∩ B| is at most the number of A's shingles in T, and of B's, unless B has one of those that A is
-filed under. So, as in candidates/crowds, a resemblance of t or more needs such a shingle, or one of the two is light.
-T never shrinks while nothing is removed: a document that is light when it comes looks at all of its features; one that
-was light when it came is filed as light under each of them, where everybody looks. The first documents of a feature
-came before it was crowded, and are filed under nothing else: everybody looks at them too.
-What may be lost: a document with more than MOST_FILED such shingles is filed under a sample of them; where a light
-document looks, lists are cut to the latest; and compaction after removals makes shingles rare under which nobody was
-filed when they were frequent.
+**Shingles.** In how many documents a shingle occurs is told by the list of those that are filed under it. Let T be the
+shingles under which more than RARE are filed when document A is stored. A is filed under all of its shingles that are
+not in T. In a later document B, |A ∩ B| is at most the number of A's shingles in T, and of B's, unless B has one of
+those that A is filed under. So, as in candidates/crowds, a resemblance of t or more needs such a shingle, or one of the
+two is light. T never shrinks while nothing is removed: a document that is light when it comes looks at all of its
+features; one that was light when it came is filed as light under each of them, where everybody looks. The first
+documents of a feature came before it was crowded, and are filed under nothing else: everybody looks at them too.
+Of documents with more than WINDOW shingles those with the lowest hashes are taken, about WINDOW of them: they stand for
+all, and what is called light is a little more than what is.
+What may be lost: pairs whose few rare shingles have no low hash; where a light document looks, and where light ones
+stand, the latest are compared alone; and after removals shingles may be rare again under which nobody was filed while
+they were frequent.
 
 Where two pages of one site need more than others, a crowded feature is divided: a page is filed under the feature
 together with its site, too, where light is what the site's threshold calls so; and under its address, for versions of
 one page are held to the general threshold.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -34,9 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.candidates.crowds import Thresholds, light
+from neardup.index.rows import beside
 from neardup.index.store import FIRST, NOBODY, Holders, Store
 from neardup.kernels.groups import ELSEWHERE, LOOKS, STANDS
-from neardup.sketches.base import Sketcher, mixed
+from neardup.sketches.base import Ragged, Sketcher, mixed
 
 CROWD = 4
 """From so many other documents under one of its features on, a document is in a crowd, where texts are not kept."""
@@ -50,16 +53,45 @@ FILED = 8
 RARE = 16
 """A shingle that more documents have than this is one of the template."""
 
-MOST_FILED = 256
-"""Shingles that a document is filed under, on average at the most."""
+WINDOW = 512
+"""Shingles of a document that are looked at, on average at the most."""
 
 _SHINGLE, _LIGHT, _SITE, _PAGE = 0x51, 0x52, 0x53, 0x54
 """Salts, so that keys of one kind never agree with those of another."""
 
 _NOTHING = np.uint8(0)
 
-Filed = dict[int, NDArray[np.uint64]]
-"""By row, further keys that a document is to be stored under."""
+
+class Filed(NamedTuple):
+    """Further keys that a document is to be stored under; each as long as `room` is left there."""
+
+    keys: NDArray[np.uint64]
+    room: NDArray[np.int64]
+
+
+_ALWAYS = 1 << 62
+
+
+def filed_keys(keys: Ragged, filed: Mapping[int, Filed], kept: Sequence[int]) -> Ragged:
+    """Return the keys of documents with the further ones of those that are kept, in the order in which they came."""
+    rows = [row for row in sorted(kept) if row in filed]
+    if not rows:
+        return keys
+    values = np.concatenate([filed[row].keys for row in rows])
+    room = np.concatenate([filed[row].room for row in rows])
+    owners = np.repeat(rows, [len(filed[row].keys) for row in rows])
+    fits = _ranks(np.unique(values, return_inverse=True)[1]) < room
+    offsets = np.searchsorted(owners[fits], np.arange(len(keys.offsets))).astype(np.int64)
+    return beside(keys, Ragged(values[fits], offsets))
+
+
+def _ranks(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each entry how many before it have the same place."""
+    order = np.argsort(places, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(places[order]) > 0))[: len(order)]
+    found = np.empty(len(order), np.int64)
+    found[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    return found
 
 
 class Features(NamedTuple):
@@ -87,7 +119,8 @@ class Meetings:
 
     count: int = 0
     """Buckets."""
-    filed: Filed = field(default_factory=dict)
+    filed: dict[int, Filed] = field(default_factory=dict)
+    """By row."""
     _stored: list[Holders] = field(default_factory=list)
     _arriving: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]] = field(default_factory=list)
 
@@ -140,7 +173,8 @@ def by_minima(
     there = rare[number]
     number = np.take_along_axis(number, np.argsort(count[number], axis=1, kind="stable"), axis=1)
     for i, row in enumerate(crowded.tolist()):
-        found.filed[row] = keys[number[i][rare[number[i]]][:FILED]]
+        chosen = keys[number[i][rare[number[i]]][:FILED]]
+        found.filed[row] = Filed(chosen, np.full(len(chosen), _ALWAYS))
     theirs = rare[stored.places]
     owners = np.repeat(crowded, there.sum(axis=1))
     found.add(len(keys), Holders(stored.places[theirs], stored.numbers[theirs]), owners, number[rare[number]])
@@ -185,8 +219,9 @@ def by_shingles(
     if not inside.any():
         return found
     rows = np.unique(features.owners[inside])
-    crowd = _Crowd(store, rows, *shingles_of(rows), together)
-    filing = [crowd.meet(found)]
+    crowd = _Crowd(store, rows, *shingles_of(rows), thresholds.general, together)
+    crowd.meet(found)
+    filing = []
     many = Features(features.keys, features.owners[inside], features.places[inside], features.stored)
     if sites is None:
         filing.append(_divided(found, store, many, crowded, crowd.light(thresholds.general)))
@@ -207,7 +242,7 @@ def by_shingles(
         of_site = sites.hosts[rows] != 0
         found.add(len(pages), store.holders(pages), rows[of_site], version[of_site])
         filing.append((rows[of_site], pages[version[of_site]]))
-    _file(found, filing)
+    _file(found, crowd, filing)
     return found
 
 
@@ -220,30 +255,35 @@ class _Crowd:
         rows: NDArray[np.int64],
         shingles: NDArray[np.uint64],
         sizes: NDArray[np.int64],
+        threshold: float,
         together: bool,
     ) -> None:
         self.rows, self.sizes, self.together = rows, sizes, together
-        self.keys, self.places = np.unique(mixed(shingles, _SHINGLE), return_inverse=True)
-        self.owners = np.repeat(np.arange(len(rows)), sizes)
+        keys, owners = mixed(shingles, _SHINGLE), np.repeat(np.arange(len(rows)), sizes)
+        place = keys / 2.0**64 * np.maximum(sizes, WINDOW)[owners]
+        seen = place < WINDOW / threshold  # of a near-duplicate the window may be so much wider
+        self.owners, self.inside = owners[seen], (place < WINDOW)[seen]
+        self.keys, self.places = np.unique(keys[seen], return_inverse=True)
         self.stored = store.holders(self.keys)
         self.before = np.bincount(self.stored.places, minlength=len(self.keys))
         self.frequent = self.before + (np.bincount(self.places, minlength=len(self.keys)) if together else 1) > RARE
-        self.often = np.bincount(self.owners[self.frequent[self.places]], minlength=len(rows))
-        """Of every row the number of its shingles that are frequent."""
 
-    def meet(self, found: Meetings) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Let documents meet under shingles; return rows and the keys of those that they are to be filed under."""
-        order = np.argsort(self.places, kind="stable")
-        starts = np.flatnonzero(np.append(True, np.diff(self.places[order]) > 0))
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-        stands = self.before[self.places] + rank <= RARE
-        self._add(found, stands)
-        share = MOST_FILED / np.maximum(np.bincount(self.owners[stands], minlength=len(self.rows)), 1)
-        filed = stands & (self.keys[self.places] / 2.0**64 < share[self.owners])
-        return self.rows[self.owners[filed]], self.keys[self.places[filed]]
+    def light(self, threshold: float) -> NDArray[np.int64]:
+        """Return the rows that may be near-duplicates of others without being found under a shingle."""
+        n = len(self.rows)
+        taken = np.maximum(1, np.bincount(self.owners[self.inside], minlength=n))
+        share = np.bincount(self.owners[self.inside & self.frequent[self.places]], minlength=n) / taken
+        error = np.where(self.sizes > WINDOW, np.sqrt(share * (1.0 - share) / taken), 0.0)
+        often = np.rint((share + 3.0 * error) * self.sizes)
+        return self.rows[light(self.sizes, often, threshold)]
 
-    def _add(self, found: Meetings, stands: NDArray[np.bool_]) -> None:
+    def filing(self) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
+        """Return rows, the keys of shingles that they may be filed under, and how many more each key takes."""
+        room = (RARE + 1 - self.before)[self.places]
+        filed = self.inside & (room > 0)
+        return self.rows[self.owners[filed]], self.keys[self.places[filed]], room[filed]
+
+    def meet(self, found: Meetings) -> None:
         """Add a bucket for every list of stored documents, which many shingles of a template have in common; and one
         for every shingle under which arriving documents meet each other."""
         edges = np.searchsorted(self.stored.places, np.arange(len(self.keys) + 1))
@@ -256,14 +296,11 @@ class _Crowd:
         looks = np.unique(self.owners * len(chosen) + lists[self.places])
         found.add(len(chosen), stored, self.rows[looks // len(chosen)], looks % len(chosen), LOOKS)
         if self.together:
+            stands = self.before[self.places] + _ranks(self.places) <= RARE
             standing = np.bincount(self.places[stands], minlength=len(self.keys)) > 0
             met = (standing & (np.bincount(self.places, minlength=len(self.keys)) > 1))[self.places]
             roles = np.where(stands, LOOKS | STANDS, LOOKS).astype(np.uint8)
             found.add(len(self.keys), NOBODY, self.rows[self.owners[met]], self.places[met], roles[met])
-
-    def light(self, threshold: float) -> NDArray[np.int64]:
-        """Return the rows that may be near-duplicates of others without being found under a shingle."""
-        return self.rows[light(self.sizes, self.often, threshold)]
 
 
 def _divided(
@@ -302,10 +339,13 @@ def _divided(
     return owners[is_light], light_keys[places[is_light]]
 
 
-def _file(found: Meetings, filing: list[tuple[NDArray[np.int64], NDArray[np.uint64]]]) -> None:
+def _file(found: Meetings, crowd: _Crowd, filing: list[tuple[NDArray[np.int64], NDArray[np.uint64]]]) -> None:
     """Note which keys each row is to be filed under."""
-    rows, keys = (np.concatenate(column) for column in zip(*filing, strict=True))
+    rows, keys, room = crowd.filing()
+    more_rows, more_keys = (np.concatenate(column) for column in zip(*filing, strict=True))
+    rows, keys = np.concatenate([rows, more_rows]), np.concatenate([keys, more_keys])
+    room = np.concatenate([room, np.full(len(more_rows), _ALWAYS)])
     order = np.argsort(rows, kind="stable")
     names, starts = np.unique(rows[order], return_index=True)
-    for row, some in zip(names.tolist(), np.split(keys[order], starts[1:]), strict=True):
-        found.filed[row] = some
+    for row, places in zip(names.tolist(), np.split(order, starts[1:]), strict=True):
+        found.filed[row] = Filed(keys[places], room[places])

@@ -2,23 +2,25 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.engines.machine import cores
 from neardup.errors import NeardupError, RecipeError, StoreError, TakenId, UsageError
-from neardup.index import rocks
+from neardup.index import references, rocks
 from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
 from neardup.index.arriving import NO_TEXT, Arrivals, Arrived
-from neardup.index.crowds import Filed
+from neardup.index.crowds import Filed, filed_keys
 from neardup.index.judging import Finding, Judge
 from neardup.index.moving import KEPT, read_export, run_rows, sketched_alike, write_export
 from neardup.index.references import as_given
-from neardup.index.rows import Layout, Rows, beside, taken
+from neardup.index.rows import Layout, Rows, joined, taken
 from neardup.index.store import Change, Store
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
@@ -26,6 +28,7 @@ from neardup.recipes import choose_recipe, name_of, recipe_names, with_own_seed
 from neardup.result import Result
 from neardup.sketches.base import Ragged
 from neardup.sources.ahead import ahead
+from neardup.text.batches import text_batch
 
 Text = str | bytes | None
 
@@ -104,7 +107,8 @@ class Index:
         if recipe is not None and recipe.id != self.recipe.id:
             raise RecipeError(
                 f"{self.path}: this index was made by recipe {_called(self.recipe)}, and {_called(recipe)} is asked "
-                "for. Sketches of two recipes do not compare: leave the recipe away, or make another index."
+                f"for{_by_seed(recipe, self.recipe)}. Sketches of two recipes do not compare: leave the recipe away, "
+                "or make another index."
             )
         if keep is not None and keep != self.keep:
             raise RecipeError(
@@ -216,7 +220,7 @@ class Index:
         with self.store.writing(keys.values, arrived.rows.ids):
             there = self.store.numbers(arrived.rows.ids)
             verdicts, kept, removed, filed = self._admit(arrived, keys, there)
-            change = self._change(arrived, _with(keys, filed), kept, removed)
+            change = self._change(arrived, filed_keys(keys, filed, kept), kept, removed)
             if deliver is not None:
                 deliver(verdicts)
             self._commit(change)
@@ -224,7 +228,7 @@ class Index:
 
     def _admit(
         self, arrived: Arrived, keys: Ragged, there: NDArray[np.int64]
-    ) -> tuple[list[Verdict], list[int], list[tuple[int, str]], Filed]:
+    ) -> tuple[list[Verdict], list[int], list[tuple[int, str]], dict[int, Filed]]:
         """Verdicts; the documents to be stored; the stored ones whose place they take; and further keys to file them
         under."""
         rows, n = arrived.rows, len(arrived)
@@ -233,7 +237,7 @@ class Index:
         kept: dict[str, int] = {}
         gone: dict[int, str] = {}
         stale: set[int] = set()
-        filed: Filed = {}
+        filed: dict[int, Filed] = {}
         ahead = n
         while len(verdicts) < n:
             start = len(verdicts)
@@ -269,7 +273,7 @@ class Index:
         keys = self._layout.keys(rows)
         with self.store.writing(keys.values, rows.ids):
             kept = self._unknown(rows)
-            self._commit(self._change(arrived, self._filed(arrived, keys), kept, []))
+            self._commit(self._change(arrived, self._filed(arrived, keys, kept), kept, []))
         added = set(kept)
         return [i in added for i in range(len(arrived))]
 
@@ -295,8 +299,8 @@ class Index:
             there = self.store.numbers(arrived.rows.ids)
             last = {id: i for i, id in enumerate(arrived.rows.ids)}
             removed = [(int(there[i]), id) for id, i in last.items() if there[i] >= 0]
-            keys = self._filed(arrived, keys)
-            self._commit(self._change(arrived, keys, sorted(last.values()), removed))
+            kept = sorted(last.values())
+            self._commit(self._change(arrived, self._filed(arrived, keys, kept), kept, removed))
         return [bool(number >= 0) for number in there.tolist()]
 
     def remove_many(self, ids: Iterable[str]) -> list[bool]:
@@ -370,9 +374,9 @@ class Index:
         added = rows.take(chosen)
         return Change(added.ids, self._layout.encode(added), taken(keys, chosen), texts, removed)
 
-    def _filed(self, arrived: Arrived, keys: Ragged) -> Ragged:
+    def _filed(self, arrived: Arrived, keys: Ragged, kept: list[int]) -> Ragged:
         """The keys of documents that are added whatever they are similar to, with those of crowds."""
-        return _with(keys, self._judge.further_keys(arrived, keys))
+        return filed_keys(keys, self._judge.further_keys(arrived, keys), kept)
 
     def _commit(self, change: Change) -> None:
         if change.ids or change.removed:
@@ -386,15 +390,19 @@ class Index:
         result = run if isinstance(run, Result) else Result.open(run)
         if not sketched_alike(result.recipe, self.recipe):
             raise RecipeError(
-                f"the run was made by recipe {_called(result.recipe)}, and this index by {_called(self.recipe)}; their "
-                "sketches do not compare. Make an index of the run with: neardup index create INDEX --run OUT"
+                f"the run was made by recipe {_called(result.recipe)}, and this index by {_called(self.recipe)}"
+                f"{_by_seed(result.recipe, self.recipe)}; their sketches do not compare. Run it --against this index, "
+                "which gives it the index's recipe, or make an index of the run with: neardup index create INDEX --run "
+                "OUT"
             )
         if self.keep != "sketch":
             raise UsageError(
                 f"this index keeps {KEPT[self.keep]}, which a run does not have; add the documents themselves."
             )
         found = run_rows(result, self._layout)
-        return sum(self._add(rows, self._layout.keys(rows), None, _REPEATED, sketched=True) for rows in found)
+        return sum(
+            self._add(Arrived(rows, NO_TEXT), self._layout.keys(rows), None, _REPEATED, filing=True) for rows in found
+        )
 
     def export(self, path: str | Path) -> int:
         """Write all of it to a Parquet file: id, url, tokens, record, keys, text. How many documents."""
@@ -404,19 +412,40 @@ class Index:
         """Add what another index of the same recipe exported; how many were not there yet. It kept what this one
         keeps, or this one keeps sketches."""
         found = read_export(Path(path), self._layout, self.recipe, self.keep)
-        return sum(self._add(rows, keys, texts, _REMOVE) for rows, keys, texts in found)
+        return sum(self._import(rows, keys, texts) for rows, keys, texts in found)
+
+    def _import(self, rows: Rows, keys: Ragged, texts: list[bytes | None]) -> int:
+        """Add exported documents. Where crowds are told apart by shingles they are sketched anew, for it is here that
+        they are filed: who was among the first of a crowd there may be one of many here."""
+        if not self._judge.by_shingles:
+            return self._add(Arrived(rows, NO_TEXT), keys, texts, _REMOVE)
+        read = references.read(texts, rows, self.recipe) if self.keep == "reference" else texts
+        text = text_batch(pa.array([content or b"" for content in read], pa.large_binary()))
+        sketched = self.recipe.sketcher.sketch(text)
+        made = self._layout.keys(replace(rows, words=sketched.words, ragged=sketched.ragged))
+        lost = np.array([text is None for text in read], np.bool_)
+        if lost.any():
+            made = joined([taken(keys if gone else made, np.array([i])) for i, gone in enumerate(lost.tolist())])
+        return self._add(Arrived(rows, text), made, texts, _REMOVE, filing=True)
 
     def _add(
-        self, rows: Rows, keys: Ragged, texts: list[bytes | None] | None, otherwise: str, *, sketched: bool = False
+        self,
+        arrived: Arrived,
+        keys: Ragged,
+        texts: list[bytes | None] | None,
+        otherwise: str,
+        *,
+        filing: bool = False,
     ) -> int:
-        """Add sketched documents, those that are not there. otherwise: the way out where an id is taken. sketched:
-        their whole sketches are at hand, else `keys` are all that they are to be found by."""
+        """Add sketched documents, those that are not there. otherwise: the way out where an id is taken. filing: those
+        of crowds get further keys, else they have them among `keys`."""
+        rows = arrived.rows
         with self.store.writing(keys.values, rows.ids):
-            keys = self._filed(Arrived(rows, NO_TEXT), keys) if sketched else keys
             try:
                 kept = self._unknown(rows)
             except TakenId as error:
                 raise TakenId(error.what, otherwise) from error
+            keys = self._filed(arrived, keys, kept) if filing else keys
             chosen = [None if texts is None else texts[i] for i in kept]
             self._commit(self._of_rows(rows, keys, kept, [], chosen))
         return len(kept)
@@ -517,18 +546,15 @@ def _living(recipe: Recipe) -> Recipe:
     return recipe.changed(clusters_method="star", clusters_keep="first")
 
 
-def _with(keys: Ragged, filed: Filed) -> Ragged:
-    """Keys of documents, and further ones of some."""
-    if not filed:
-        return keys
-    rows = [filed.get(i, np.empty(0, np.uint64)) for i in range(len(keys.offsets) - 1)]
-    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    return beside(keys, Ragged(np.concatenate(rows), offsets))
-
-
 def _called(recipe: Recipe) -> str:
     name = name_of(recipe, any_seed=True)
     return f"{name} ({recipe.id})" if name else recipe.id
+
+
+def _by_seed(recipe: Recipe, other: Recipe) -> str:
+    """Say that two recipes differ in their seed alone, where they do."""
+    alike = recipe.changed(sketch_seed=other.sketch.seed).id == other.id
+    return " (they differ in the seed alone: an index draws its own)" if alike else ""
 
 
 def _given(id: str, text: Text, html: Text, url: str | None, reference: str | None = None) -> Document:

@@ -62,7 +62,7 @@ class _Gathered:
     """Places in the batch."""
     buckets: Buckets
     """Of all rows."""
-    filed: Filed
+    filed: dict[int, Filed]
     """By place among those waiting and asked about."""
 
     @property
@@ -94,7 +94,7 @@ class Judge:
         joining: bool = False,
         waiting: NDArray[np.int64] | None = None,
         gone: frozenset[int] = frozenset(),
-        filed: Filed | None = None,
+        filed: dict[int, Filed] | None = None,
     ) -> list[Finding | None]:
         """Of every document asked about (places in the batch), the match.
 
@@ -177,7 +177,7 @@ class Judge:
             return self._meetings(arrived, ours, features._replace(stored=standing), together=not alone)
 
         met, numbers, records = self._looked_up(identities, features.keys, gone, meet)
-        if alone and not len(numbers):
+        if alone and not len(numbers) and not met.filed:
             return None
         stored = self.layout.decode(records)
         rows = Rows.together([stored, self.layout.kept(arrived.rows).take(ours)])
@@ -208,7 +208,7 @@ class Judge:
         thresholds = Thresholds(verify.threshold, verify.same_site if verify.by_place else verify.threshold)
         return by_shingles(self.store, shingles_of, features, thresholds, sites, together=together)
 
-    def further_keys(self, arrived: Arrived, keys: Ragged) -> Filed:
+    def further_keys(self, arrived: Arrived, keys: Ragged) -> dict[int, Filed]:
         """Return, by row, the further keys that documents of crowds are to be stored under, where nothing is judged."""
         _, features = _parted(keys)
         features = features._replace(stored=self.store.holders(features.keys))

@@ -126,7 +126,7 @@ class RocksStore(Store):
         return Holders(np.repeat(np.array([place for place, _ in found], np.int64), sizes), numbers)
 
     def _ends(self, name: bytes, value: bytes, gone: frozenset[int]) -> bytes:
-        """Return the first and the latest numbers of a long list that are of stored documents."""
+        """Return the first numbers of a long list, and the latest that are of stored documents."""
         latest = self._there(value, gone)
         if len(latest) < 4 * MOST:
             for older in self._older(name):
@@ -134,14 +134,19 @@ class RocksStore(Store):
                 if len(latest) >= 4 * MOST:
                     break
         latest = latest[-4 * MOST :]
-        first = np.frombuffer(self._there(self._oldest(name, value)[: 4 * FIRST], gone), "<u4")
+        first = np.frombuffer(self._oldest(name, value)[: 4 * FIRST], "<u4")
         return first[first < np.frombuffer(latest[:4] or b"\xff" * 4, "<u4")].tobytes() + latest
 
     def _oldest(self, name: bytes, value: bytes) -> bytes:
         """Return the entry in which a list begins, of which `value` is the last."""
-        entries = self._usable().family["keys"].iter()
+        folder = self._usable()
+        entries = folder.family["keys"].iter()
         entries.seek(name + b"\x00" * 4)
         there = entries.valid() and entries.key()[:8] == name and len(entries.key()) > 8
+        try:
+            entries.status()
+        except Exception as error:
+            raise folder.refusal(error) from error
         return entries.value() if there else value
 
     def _older(self, name: bytes) -> Iterator[bytes]:

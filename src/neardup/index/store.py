@@ -78,7 +78,7 @@ class Store(ABC):
         """Return who has these (distinct) keys: of each the latest MOST documents that are there and not in `gone`.
 
         Where a key has more, those of the FIRST that are not among them come before them. Numbers of removed documents,
-        and those in `gone`, may be among them where a key has at most MOST numbers.
+        and those in `gone`, may be among the first, and among all where a key has at most MOST numbers.
         """
 
     @abstractmethod

@@ -1,5 +1,6 @@
 """All that is on the page, as plain values: what is counted over the whole collection, what is made from samples."""
 
+import re
 import shlex
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from neardup.charts import draw_svg
 from neardup.errors import MissingExtra, NeardupError
-from neardup.recipes import name_of
+from neardup.recipe import Recipe
+from neardup.recipes import PUBLIC_SEED, name_of
 from neardup.report import below, browsing, drawing, passages, removal, similarity
 from neardup.report.facts import Facts, why_kept
 from neardup.report.part import LONGEST, Part, choose_part
@@ -185,14 +187,20 @@ def _templates(facts: Facts, sample: NDArray[np.int64], texts: dict[int, str]) -
     }
 
 
+def _shown(recipe: Recipe) -> str:
+    """Return the recipe for people who may be strangers: an index may have drawn its seed to keep it from them."""
+    toml = recipe.to_toml()
+    return toml if recipe.sketch.seed == PUBLIC_SEED else re.sub(r"(?m)^seed = \d+$", "# seed: see run.json", toml)
+
+
 def _done(facts: Facts) -> dict[str, Any]:
     """The recipe, the curve and what each step cost."""
     recipe, run = facts.recipe, facts.result.run()
     filter = recipe.filter
     return {
-        "recipe_name": name_of(recipe),
+        "recipe_name": name_of(recipe, any_seed=True),
         "recipe_id": recipe.id,
-        "toml": recipe.to_toml(),
+        "toml": _shown(recipe),
         "filter": None if filter is None else {"k": filter.k, "s": filter.s, "r": filter.r},
         "curve": None if filter is None else [(x, round(p, 6)) for x, p in filter.curve(_POINTS)],
         "steps": run["steps"],
