@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -62,10 +63,10 @@ class Decision:
     known: pa.Table = field(default_factory=KNOWN.empty_table)
 
     @property
-    def recall_lost(self) -> tuple[float, float, float]:
-        """Return the share of near-duplicates that are lost in crowds, with the ends of its 95 % interval."""
+    def lost_in_crowds(self) -> dict[str, Any]:
+        """Return the counts of run.json about documents that were cut short."""
         lost = Loss(self.crowded, self.crowded_sampled, self.crowded_missed)
-        return lost.recall(int((self.relation != RELATIONS.index("identical")).sum()))
+        return lost.counts(int((self.relation != RELATIONS.index("identical")).sum()))
 
     @property
     def known_numbers(self) -> NDArray[np.int64]:

@@ -205,16 +205,8 @@ class Result:
             "skipped_by_kind": dict(sorted(Counter(p.kind for p in self._problems).items())),
             "candidates": self.decision.candidates,
             "pairs_measured": self.decision.pairs,
-            "crowded": self.decision.crowded,
-            **self._lost_in_crowds,
+            **self.decision.lost_in_crowds,
         }
-
-    @property
-    def _lost_in_crowds(self) -> dict[str, dict[str, float]]:
-        """Return the recall that limits on comparisons cost, where a document was cut short."""
-        if not self.decision.crowded:
-            return {}
-        return {"recall_lost_in_crowds": dict(zip(("share", "low", "high"), self.decision.recall_lost, strict=True))}
 
     @property
     def known_by(self) -> list[str]:

@@ -5,6 +5,7 @@ taken, and all that stands in their buckets is compared with them.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from neardup.verify.signatures import Rule, Signatures
 _SAMPLED = 100
 """Documents that are taken."""
 
-_MEASURED = 4096
+MEASURED = 4096
 """Pairs of each that are measured at most: those whose sketches are nearest."""
 
 
@@ -46,13 +47,28 @@ class Loss:
 
         return lost(share), lost(low), lost(high)
 
+    def counts(self, found: int) -> dict[str, Any]:
+        """Return the counts of run.json about crowds; the recall that is lost only where a document was cut short.
+
+        found: near-duplicates that were removed.
+        """
+        if not self.crowded:
+            return {"crowded": 0}
+        lost = dict(zip(("share", "low", "high"), self.recall(found), strict=True))
+        return {"crowded": self.crowded, "recall_lost_in_crowds": lost}
+
+
+def sampled(cut: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a hundred of the rows that were cut short, or all of fewer, at even distances."""
+    return cut[np.unique(np.linspace(0, len(cut) - 1, min(_SAMPLED, len(cut))).astype(np.int64))]
+
 
 def loss(buckets: Buckets, signatures: Signatures, rule: Rule, formed: Formed, measure: Measure, *, star: bool) -> Loss:
     """Compare a sample of the documents that were cut short with all that they might have met."""
     cut = np.flatnonzero(formed.cut_short)
     if not len(cut):
         return Loss()
-    chosen = cut[np.unique(np.linspace(0, len(cut) - 1, min(_SAMPLED, len(cut))).astype(np.int64))]
+    chosen = sampled(cut)
     n = len(buckets.members)
     standing = formed.centre == np.arange(n) if star else np.ones(n, np.bool_)
     owners = np.repeat(np.arange(n), np.diff(buckets.begins))
@@ -70,7 +86,7 @@ def loss(buckets: Buckets, signatures: Signatures, rule: Rule, formed: Formed, m
         met = met[met < i] if star else met[formed.centre[met] != formed.centre[i]]
         pairs = np.stack([np.maximum(met, i), np.minimum(met, i)], axis=1).astype(np.int32)
         scores = signatures.scores(pairs)
-        best = np.argsort(-scores, kind="stable")[:_MEASURED]
+        best = np.argsort(-scores, kind="stable")[:MEASURED]
         asked.append(pairs[best[scores[best] >= rule.least]])
     pairs = np.concatenate(asked)
     value = measure(pairs) if rule.measured else signatures.scores(pairs)

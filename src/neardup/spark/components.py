@@ -11,7 +11,9 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from neardup.clusters.loss import Loss
 from neardup.spark.candidates import Candidates
+from neardup.spark.loss import loss
 from neardup.spark.passes import PAIRS, ComponentPass
 from neardup.spark.sketching import Sent
 from neardup.spark.stages import Stages
@@ -28,7 +30,7 @@ def linked(candidates: Candidates, scale: Scale, stages: Stages) -> Formed:
     )
     firsts = rows.groupBy("key").agg(F.min("i").alias("j"))
     edges = rows.join(firsts, "key").filter("i != j").select("i", "j").distinct()
-    return Formed(_centres(connected(edges, stages, "linked"), scale, stages), crowded=0, rounds=1, measured=0)
+    return Formed(_centres(connected(edges, stages, "linked"), scale, stages), Loss(), rounds=1, measured=0)
 
 
 def components(sent: Sent, buckets: DataFrame, scale: Scale, size: int, stages: Stages) -> Formed:
@@ -58,8 +60,10 @@ def components(sent: Sent, buckets: DataFrame, scale: Scale, size: int, stages: 
             break
         label = connected(edges, stages, f"connected-{rounds}")
         labels = _of_all(label, size)
-    crowded = pairs.filter("j is null").select("i").distinct().count()
-    return Formed(_centres(label, scale, stages), crowded, rounds, measured)
+    assert labels is not None
+    cut = pairs.filter("j is null").select("i").distinct()
+    lost = loss(sent, cut, buckets, scale, labels, size, stages)
+    return Formed(_centres(label, scale, stages), lost, rounds, measured)
 
 
 def _cautious(rule: Rule) -> Rule:

@@ -48,7 +48,7 @@ class StarPass:
         crowd = recipe.clusters.crowd
         bits = None if self.removed is None else np.frombuffer(self.removed, np.uint8)
         carry: pa.Table | None = None
-        for rows in _together(batches):
+        for rows in together(batches):
             carried = 0
             if carry is not None and carry.num_rows and carry["key"][0] == rows["key"][0]:
                 carried, rows = carry.num_rows, pa.concat_tables([carry, rows])
@@ -94,7 +94,7 @@ class ComponentPass:
         """A bucket at a time must fit into memory."""
         recipe = self.sent.recipe
         known = None if self.labels is None else np.frombuffer(self.labels, np.int64)
-        for rows in _whole(_together(batches)):
+        for rows in _whole(together(batches)):
             places = rows["row"].to_numpy()
             cut = np.zeros(len(places), np.bool_)
             shown = signatures(recipe.sketcher, rows["signature"])
@@ -137,8 +137,8 @@ def _unpacked(batches: Batches) -> Batches:
             yield from pa.ipc.open_stream(pack.as_buffer())
 
 
-def _together(batches: Batches) -> Iterator[pa.Table]:
-    """Small batches in one."""
+def together(batches: Batches) -> Iterator[pa.Table]:
+    """Unpack batches, small ones in one table."""
     waiting: list[pa.RecordBatch] = []
     rows = held = 0
     for batch in _unpacked(batches):

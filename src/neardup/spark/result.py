@@ -139,7 +139,7 @@ class SparkResult:
             "skipped_by_kind": kinds,
             "candidates": self._candidates,
             "pairs_measured": self._formed.measured,
-            "crowded": self._formed.crowded,
+            **self._formed.loss.counts(found["removed"] - relations.get("identical", 0)),
         }
 
     @property

@@ -23,8 +23,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from neardup.clusters.loss import Loss
 from neardup.kernels import groups as kernel
 from neardup.spark.judging import Judged, Known, judged
+from neardup.spark.loss import loss
 from neardup.spark.passes import PAIRS, StarPass
 from neardup.spark.sketching import Sent
 from neardup.spark.stages import Stages
@@ -38,7 +40,7 @@ class Formed:
 
     centres: DataFrame
     """i, j, and the evidence: rows of removed documents and of the kept ones."""
-    crowded: int
+    loss: Loss
     rounds: int
     measured: int
 
@@ -57,8 +59,9 @@ def stars(sent: Sent, buckets: DataFrame, scale: Scale, size: int, stages: Stage
             found = verdict.removed(size)
             if found == removed:
                 centres = _with_evidence(verdict.centres(), known.frame, scale, stages)
-                crowded = chosen.filter("cut").join(centres.select("i"), "i", "left_anti").count()
-                return Formed(centres, crowded, rounds, known.rows)
+                cut = chosen.filter("cut").join(centres.select("i"), "i", "left_anti").select("i")
+                lost = loss(sent, cut, buckets, scale, found, size, stages)
+                return Formed(centres, lost, rounds, known.rows)
             last = settled(removed, found)
             similar, end = verdict.alike(last, size)
         removed = follow(similar, found, last, end)
