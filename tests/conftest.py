@@ -1,7 +1,13 @@
-"""Hypothesis: no deadline (the first call compiles), the same examples every time on CI. Seeds: the same every time."""
+"""Hypothesis: no deadline (the first call compiles), the same examples every time on CI. Seeds: the same every time.
+
+command_line   the command in this process, which need not start and compile again
+"""
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,3 +25,30 @@ def _known_seeds() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("neardup.recipes.randbits", lambda bits: 1)
         yield
+
+
+@dataclass
+class Done:
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Run the command in this process."""
+    from neardup.cli import main
+
+    def command(*arguments: object, input: str = "") -> Done:
+        capsys.readouterr()
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "meta_path", list(sys.meta_path))
+            patched.setattr(sys, "stdin", TextIOWrapper(BytesIO(input.encode())))
+            with pytest.raises(SystemExit) as ended:
+                main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return Done(ended.value.code or 0, said.out, said.err.replace("\n", " "))
+
+    return command

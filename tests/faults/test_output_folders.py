@@ -3,8 +3,6 @@
 import json
 import shutil
 import sys
-from dataclasses import dataclass
-from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,33 +10,8 @@ import pytest
 
 import neardup
 from neardup import sample
-from neardup.cli import main
 from neardup.report.page import read_data
 from tests.corpus import documents
-
-
-@dataclass
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """The command, in this process."""
-
-    def command(*arguments: object, input: str = "") -> Done:
-        capsys.readouterr()
-        with monkeypatch.context() as patched:
-            patched.setattr(sys, "meta_path", list(sys.meta_path))
-            patched.setattr(sys, "stdin", TextIOWrapper(BytesIO(input.encode())))
-            with pytest.raises(SystemExit) as ended:
-                main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return Done(ended.value.code or 0, said.out, said.err.replace("\n", " "))
-
-    return command
 
 
 def written(path: Path, rows: list[dict]) -> Path:
@@ -55,7 +28,7 @@ THEIRS = ["kept/thesis.txt", "kept/in.jsonl", "kept/deep/er.txt", "report.html",
 
 
 @pytest.mark.parametrize("name", THEIRS)
-def test_a_second_folder_is_as_safe_as_the_first(run, tmp_path, name):
+def test_a_second_folder_is_as_safe_as_the_first(command_line, tmp_path, name):
     result = neardup.dedup(written(tmp_path / "in.jsonl", documents(30)))
     result.write(tmp_path / "first")
     theirs = tmp_path / "second" / name
@@ -65,26 +38,26 @@ def test_a_second_folder_is_as_safe_as_the_first(run, tmp_path, name):
         result.write(tmp_path / "second")
     assert name in str(refused.value)
     assert contents(tmp_path / "second") == {name: b"years of work"}
-    command = run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "second", "-q")
+    command = command_line("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "second", "-q")
     assert command.returncode == 1
     assert name in command.stderr
-    assert run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "second", "-q", "--fresh").returncode == 1
+    assert command_line("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "second", "-q", "--fresh").returncode == 1
     assert contents(tmp_path / "second") == {name: b"years of work"}
 
 
 @pytest.mark.parametrize("more", [(), ("--annotate",), ("--fresh",), ("--threshold", "0.9", "--fresh")])
-def test_a_file_that_people_put_into_the_corpus_is_named_and_stays(run, tmp_path, more):
+def test_a_file_that_people_put_into_the_corpus_is_named_and_stays(command_line, tmp_path, more):
     source, out = written(tmp_path / "in.jsonl", documents(30)), tmp_path / "out"
-    assert run("dedup", source, "-o", out, "-q").returncode == 0
+    assert command_line("dedup", source, "-o", out, "-q").returncode == 0
     (out / "kept/README.md").write_text("what I did")
     before = contents(out)
-    refused = run("dedup", source, "-o", out, "-q", *more)
+    refused = command_line("dedup", source, "-o", out, "-q", *more)
     assert refused.returncode == 1
     assert "kept/README.md" in refused.stderr
     assert contents(out) == before
 
 
-def test_what_the_run_wrote_is_replaced_and_nothing_beside_it(run, tmp_path):
+def test_what_the_run_wrote_is_replaced_and_nothing_beside_it(command_line, tmp_path):
     source, out = written(tmp_path / "in.jsonl", documents(30)), tmp_path / "out"
     out.mkdir()
     (out / "notes.txt").write_text("mine")
@@ -96,7 +69,7 @@ def test_what_the_run_wrote_is_replaced_and_nothing_beside_it(run, tmp_path):
     assert len((out / "kept/in.jsonl").read_text().splitlines()) == result.counts["kept"]
     neardup.Result.open(out).write(out, annotate=True)
     assert len((out / "kept/in.jsonl").read_text().splitlines()) == 30
-    assert run("dedup", source, "-o", out, "-q", "--threshold", "0.5", "--fresh").returncode == 0
+    assert command_line("dedup", source, "-o", out, "-q", "--threshold", "0.5", "--fresh").returncode == 0
     assert (out / "notes.txt").read_text() == "mine"
     with pytest.raises(neardup.WorkError, match=r"--threshold was 0\.5, and is 0\.8 now"):
         result.write(out)
@@ -124,22 +97,22 @@ def test_a_draft_of_a_killed_run_is_its_own(tmp_path):
     assert not (out / "kept/.in.jsonl.part").exists()
 
 
-def test_the_page_of_others_is_not_written_over(run, tmp_path):
+def test_the_page_of_others_is_not_written_over(command_line, tmp_path):
     neardup.dedup(written(tmp_path / "in.jsonl", documents(30))).write(tmp_path / "out", report=False)
     (tmp_path / "out/report.html").write_text("mine")
-    refused = run("report", tmp_path / "out", "-q")
+    refused = command_line("report", tmp_path / "out", "-q")
     assert refused.returncode == 1
     assert "report.html" in refused.stderr
     assert (tmp_path / "out/report.html").read_text() == "mine"
 
 
-def test_a_finished_run_without_its_work_folder_stays(run, tmp_path):
+def test_a_finished_run_without_its_work_folder_stays(command_line, tmp_path):
     source, out = written(tmp_path / "in.jsonl", documents(10)), tmp_path / "out"
     neardup.dedup(source).write(out)
     shutil.rmtree(out / "work")
     before = contents(out)
     for more in ((), ("--fresh",)):
-        refused = run("dedup", source, "-o", out, "-q", *more)
+        refused = command_line("dedup", source, "-o", out, "-q", *more)
         assert refused.returncode == 1
         assert "work folder was deleted" in refused.stderr
     assert contents(out) == before
@@ -150,7 +123,7 @@ TABLE = pa.Table.from_pylist(ROWS).append_column("extra", pa.array([[i] for i in
 
 
 @pytest.mark.parametrize("kind", ["file", "stdin", "table", "list"])
-def test_what_python_writes_is_what_the_command_writes(run, tmp_path, monkeypatch, kind):
+def test_what_python_writes_is_what_the_command_writes(command_line, tmp_path, monkeypatch, kind):
     source = written(tmp_path / "in.jsonl", ROWS)
     given = {"file": source, "stdin": "-", "table": TABLE, "list": [row["text"] for row in ROWS]}[kind]
     with source.open() as lines, monkeypatch.context() as patched:
@@ -166,13 +139,13 @@ def test_what_python_writes_is_what_the_command_writes(run, tmp_path, monkeypatc
     assert again.removed.equals(result.removed)
     assert again.kept.equals(result.kept)
     assert again.texts([0, 7, 41]) == result.texts([0, 7, 41])
-    assert run("report", out, "-q").returncode == 0
-    assert "What this run found and missed" in run("audit", out).stdout
-    assert run("index", "create", tmp_path / "i.ndx", "--run", out).returncode == 0
+    assert command_line("report", out, "-q").returncode == 0
+    assert "What this run found and missed" in command_line("audit", out).stdout
+    assert command_line("index", "create", tmp_path / "i.ndx", "--run", out).returncode == 0
     again.write(tmp_path / "copy")
     assert contents(tmp_path / "copy/kept").keys() == contents(out / "kept").keys()
     assert neardup.Result.open(tmp_path / "copy").kept.equals(result.kept)
-    command = run("dedup", source, "-o", tmp_path / "command", "-q")
+    command = command_line("dedup", source, "-o", tmp_path / "command", "-q")
     assert command.returncode == 0
     shutil.rmtree(out / "audit")
     if kind == "file":
@@ -190,7 +163,7 @@ def test_a_page_that_is_not_wanted_is_not_made(tmp_path):
     assert (tmp_path / "report.html").exists()
 
 
-def test_a_table_that_parquet_cannot_hold_has_a_page_and_the_other_commands_say_what_to_do(run, tmp_path):
+def test_a_table_that_parquet_cannot_hold_has_a_page_and_the_other_commands_say_what_to_do(command_line, tmp_path):
     union = pa.UnionArray.from_sparse(pa.array([0] * 60, pa.int8()), [pa.array([1] * 60)])
     result = neardup.dedup(TABLE.append_column("mixed", union))
     result.write(tmp_path / "out", corpus=False)
@@ -199,7 +172,7 @@ def test_a_table_that_parquet_cannot_hold_has_a_page_and_the_other_commands_say_
     assert page is not None
     assert page["texts"] is None
     for command in (["audit", "OUT"], ["report", "OUT"], ["index", "create", "i.ndx", "--run", "OUT"]):
-        refused = run(*(tmp_path / "out" if word == "OUT" else word for word in command))
+        refused = command_line(*(tmp_path / "out" if word == "OUT" else word for word in command))
         assert refused.returncode == 1
         assert "table in memory" in refused.stderr
         assert "neardup dedup" in refused.stderr
@@ -228,7 +201,7 @@ ELSEWHERE = ["s3://bucket/out", "memory://out", "file:///tmp/out", "simplecache:
 
 
 @pytest.mark.parametrize("place", ELSEWHERE)
-def test_other_places_are_refused_at_once(run, tmp_path, monkeypatch, place):
+def test_other_places_are_refused_at_once(command_line, tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "in.jsonl", documents(5))
     before = contents(tmp_path)
@@ -246,7 +219,7 @@ def test_other_places_are_refused_at_once(run, tmp_path, monkeypatch, place):
             ["audit", "out", "--export", f"{place}/pairs.csv"],
         ]
     for arguments in asked:
-        refused = run(*arguments)
+        refused = command_line(*arguments)
         assert refused.returncode == 2, (arguments, refused.stderr)
         assert place in refused.stderr
         assert "Traceback" not in refused.stderr
@@ -272,56 +245,56 @@ def test_other_places_are_refused_at_once(run, tmp_path, monkeypatch, place):
         ["-", "--text-field", "nothing"],
     ],
 )
-def test_wrong_use_leaves_nothing_behind(run, tmp_path, monkeypatch, arguments):
+def test_wrong_use_leaves_nothing_behind(command_line, tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
     source = written(tmp_path / "in.jsonl", documents(5))
     for out in ("out", "far/below/out"):
-        refused = run("dedup", *arguments, "-o", out, input=source.read_text())
+        refused = command_line("dedup", *arguments, "-o", out, input=source.read_text())
         assert refused.returncode in (1, 2)
         assert sorted(p.name for p in tmp_path.iterdir()) == ["in.jsonl"]
     (tmp_path / "out").mkdir()
-    assert run("dedup", *arguments, "-o", "out", input=source.read_text()).returncode in (1, 2)
+    assert command_line("dedup", *arguments, "-o", "out", input=source.read_text()).returncode in (1, 2)
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_the_advice_of_an_error_can_be_followed(run, tmp_path):
+def test_the_advice_of_an_error_can_be_followed(command_line, tmp_path):
     rows = [{"id": "same", "text": f"{n} some words of their own {n}"} for n in range(3)]
     source, out = written(tmp_path / "in.jsonl", rows), tmp_path / "out"
-    failed = run("dedup", source, "-o", out, "-q")
+    failed = command_line("dedup", source, "-o", out, "-q")
     assert failed.returncode == 1
     assert "--id-field none" in failed.stderr
-    corrected = run("dedup", source, "-o", out, "--id-field", "none")
+    corrected = command_line("dedup", source, "-o", out, "--id-field", "none")
     assert corrected.returncode == 0, corrected.stderr
     assert "the run before this one failed (in.jsonl:2: duplicate id" in corrected.stderr
-    refused = run("dedup", source, "-o", out, "-q")
+    refused = command_line("dedup", source, "-o", out, "-q")
     assert refused.returncode == 1
     assert "work of another run: ids of" in refused.stderr
 
 
-def test_an_input_that_was_mended_takes_the_place_of_the_damaged_one(run, tmp_path):
+def test_an_input_that_was_mended_takes_the_place_of_the_damaged_one(command_line, tmp_path):
     source, out = tmp_path / "in.jsonl", tmp_path / "out"
     source.write_text('{"id": 1, "text": "a b c"}\n{"id": 2, "text": \n')
-    assert run("dedup", source, "-o", out, "-q").returncode == 1
+    assert command_line("dedup", source, "-o", out, "-q").returncode == 1
     source.write_text('{"id": 1, "text": "a b c"}\n{"id": 2, "text": "d e f"}\n')
-    mended = run("dedup", source, "-o", out, "-q")
+    mended = command_line("dedup", source, "-o", out, "-q")
     assert mended.returncode == 0, mended.stderr
     assert json.loads((out / "run.json").read_text())["counts"]["documents"] == 2
 
 
-def test_standard_input_that_was_mended(run, tmp_path):
-    assert run("dedup", "-", "-o", tmp_path / "out", "-q", input='{"id": 1, "text": \n').returncode == 1
-    done = run("dedup", "-", "-o", tmp_path / "out", "-q", input='{"id": 1, "text": "a"}\n')
+def test_standard_input_that_was_mended(command_line, tmp_path):
+    assert command_line("dedup", "-", "-o", tmp_path / "out", "-q", input='{"id": 1, "text": \n').returncode == 1
+    done = command_line("dedup", "-", "-o", tmp_path / "out", "-q", input='{"id": 1, "text": "a"}\n')
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "out/work").glob("stdin-*"))) == 1
 
 
-def test_a_finished_run_that_fails_when_it_is_run_again_is_not_replaced(run, tmp_path):
+def test_a_finished_run_that_fails_when_it_is_run_again_is_not_replaced(command_line, tmp_path):
     source, out = tmp_path / "in.jsonl", tmp_path / "out"
     source.write_text('{"id": 1, "text": "a b c"}\n{"id": 2, "text": \n')
-    assert run("dedup", source, "-o", out, "-q", "--on-error", "skip").returncode == 0
-    assert run("dedup", source, "-o", out, "-q").returncode == 1
+    assert command_line("dedup", source, "-o", out, "-q", "--on-error", "skip").returncode == 0
+    assert command_line("dedup", source, "-o", out, "-q").returncode == 1
     before = contents(out / "kept")
-    refused = run("dedup", source, "-o", out, "-q", "--on-error", "skip", "--threshold", "0.5")
+    refused = command_line("dedup", source, "-o", out, "-q", "--on-error", "skip", "--threshold", "0.5")
     assert refused.returncode == 1
     assert "holds the work of another run" in refused.stderr
     assert contents(out / "kept") == before

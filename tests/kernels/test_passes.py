@@ -4,10 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neardup.clusters.form import form
+from neardup.clusters.form import form, latest
 from neardup.clusters.settings import ClusterSettings
 from neardup.kernels import groups as kernel
-from neardup.spark.passes import latest
 from tests.kernels.test_groups import bucketed, collections, rule, signatures, with_roles
 from tests.naive import groups as naive
 

@@ -10,7 +10,6 @@ import pytest
 import neardup
 from neardup.index import Index
 from neardup.pairing import pairs
-from tests.faults.test_output_folders import run  # noqa: F401
 
 TEXTS = 2 * [
     "the ferry to the island leaves at nine and at noon and at six in the evening",
@@ -107,16 +106,16 @@ def test_where_the_kept_document_is(tmp_path, known, kind):
     assert [str(each) for each in found["kept_id"].to_pylist()] == [known, known, "2"]
 
 
-def test_explain_finds_numbers(run, tmp_path):  # noqa: F811
+def test_explain_finds_numbers(command_line, tmp_path):
     neardup.dedup(table(pa.array([1, 2, 3, 4]))).write(tmp_path / "out")
-    told = run("explain", tmp_path / "out", "3", "1")
+    told = command_line("explain", tmp_path / "out", "3", "1")
     assert told.stdout.startswith("3: removed, identical to 1: resemblance 1.0000")
     assert "1: kept, stands for 1: 3" in told.stdout
-    assert run("explain", tmp_path / "out", "03").returncode == 1
+    assert command_line("explain", tmp_path / "out", "03").returncode == 1
 
 
-def test_explain_says_what_contains_what(run, tmp_path):  # noqa: F811
+def test_explain_says_what_contains_what(command_line, tmp_path):
     whole = " ".join(f"word{n}" for n in range(100))
     rows = [{"id": "part", "text": whole.rpartition(" word90")[0]}, {"id": "whole", "text": whole}]
     neardup.dedup(rows).write(tmp_path / "out")
-    assert "whole: removed, contains part: " in run("explain", tmp_path / "out", "whole").stdout
+    assert "whole: removed, contains part: " in command_line("explain", tmp_path / "out", "whole").stdout

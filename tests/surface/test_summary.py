@@ -4,16 +4,15 @@ import json
 
 import neardup
 from neardup.index import Index
-from tests.faults.test_output_folders import run  # noqa: F401
 
 TEXT = "the ferry to the island leaves at nine and at noon and at six in the evening"
 
 
-def test_documents_that_were_compared_are_not_called_skipped(run, tmp_path):  # noqa: F811
+def test_documents_that_were_compared_are_not_called_skipped(command_line, tmp_path):
     rows = [{"id": "same", "text": f"{TEXT} {n}"} for n in range(3)]
     lines = [json.dumps(row) for row in rows] + ["{"]
     (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
-    done = run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", "--on-error", "skip")
+    done = command_line("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", "--on-error", "skip")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stderr.split())
     assert "skipped 3" not in said
@@ -21,11 +20,11 @@ def test_documents_that_were_compared_are_not_called_skipped(run, tmp_path):  # 
     assert json.loads((tmp_path / "out/run.json").read_text())["counts"]["skipped"] == 1
 
 
-def test_what_rests_on_an_estimate_is_not_called_exact(run, tmp_path):  # noqa: F811
+def test_what_rests_on_an_estimate_is_not_called_exact(command_line, tmp_path):
     with Index.open(tmp_path / "i.ndx", recipe="default") as index:
         index.add("known", f"{TEXT} today")
     (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": str(n), "text": TEXT}) + "\n" for n in range(2)))
-    done = run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", "--against", tmp_path / "i.ndx")
+    done = command_line("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", "--against", tmp_path / "i.ndx")
     assert done.returncode == 0, done.stderr
     found = neardup.Result.open(tmp_path / "out")
     assert found.known_by == ["estimate", "estimate"]

@@ -104,3 +104,17 @@ def form(
         at_once = min(at_once + max(n, _FEW), kernel.AT_ONCE)
         values = np.concatenate([values, measure(asked)])
         pairs = np.concatenate([pairs, asked])
+
+
+def latest(rows: NDArray[np.int64], sites: NDArray[np.int32], most: int) -> NDArray[np.int64]:
+    """Return the latest rows, at most `most`; where sites are given, the latest `most` of every site.
+
+    They are what a bucket that is passed over in pieces hands on from one piece to the next.
+    """
+    if not len(sites):
+        return rows[-most:]
+    order = np.argsort(sites[rows], kind="stable")[::-1]
+    of = sites[rows][order]
+    firsts = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else np.empty(0, np.int64)
+    nth = np.arange(len(of)) - np.repeat(firsts, np.diff(np.append(firsts, len(of))))
+    return np.sort(rows[order[nth < most]])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from neardup.clusters.form import latest
 from neardup.kernels import groups as kernel
 from neardup.spark.columns import signatures
 from neardup.spark.sketching import Sent
@@ -177,17 +178,6 @@ def _sites(column: pa.ChunkedArray) -> NDArray[np.int32]:
         return np.empty(0, np.int32)
     known = column.combine_chunks().dictionary_encode().indices
     return np.asarray(known.fill_null(-1).to_numpy(zero_copy_only=False)).astype(np.int32)
-
-
-def latest(rows: NDArray[np.int64], sites: NDArray[np.int32], most: int) -> NDArray[np.int64]:
-    """Return the latest rows, or the latest of every site."""
-    if not len(sites):
-        return rows[-most:]
-    order = np.argsort(sites[rows], kind="stable")[::-1]
-    of = sites[rows][order]
-    firsts = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if len(of) else np.empty(0, np.int64)
-    nth = np.arange(len(of)) - np.repeat(firsts, np.diff(np.append(firsts, len(of))))
-    return np.sort(rows[order[nth < most]])
 
 
 def has_bit(bits: NDArray[np.uint8], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
