@@ -111,3 +111,16 @@ def test_a_session_that_nobody_closed_ends_quietly(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, f"{some_pages().num_rows}\n"), done.stderr[-4000:]
     assert "Exception ignored" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_result_that_outlives_its_session_ends_quietly(tmp_path: Path) -> None:
+    """Somebody stops their session and closes the result afterwards: there is nothing left to let go of."""
+    pq.write_table(some_pages(), tmp_path / "pages.parquet")
+    code = "import sys, neardup; from pyspark.sql import SparkSession"
+    code += "; spark = SparkSession.builder.master('local[1]').config('spark.sql.shuffle.partitions', 2).getOrCreate()"
+    code += "; result = neardup.dedup(spark.read.parquet(sys.argv[1]), id_field='url'); spark.stop(); result.close()"
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    command = [sys.executable, "-c", code, str(tmp_path / "pages.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "Traceback" not in done.stderr

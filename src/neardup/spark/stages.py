@@ -212,6 +212,8 @@ def _let_go(frame: DataFrame) -> None:
     Spark warns, each time, that what is let go of cannot be made again; here that is meant.
     """
     with suppress(AttributeError):  # Spark Connect has no plans to look into, and lets go by itself
+        if frame.sparkSession._jsc.sc().isStopped():  # with the session everything is gone
+            return
         jvm: Any = frame.sparkSession._jvm
         log4j = jvm.org.apache.logging.log4j
         log4j.core.config.Configurator.setLevel(_WARNS, log4j.Level.ERROR)
