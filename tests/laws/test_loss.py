@@ -24,13 +24,26 @@ def test_the_documents_that_are_missed_are_counted(method):
     formed = form(buckets, shown, rule(0, 8), ClusterSettings(method, crowd=10), measure, nothing)
     found = loss(buckets, shown, rule(0, 8), formed, measure, star=method == "star")
     cut = np.flatnonzero(formed.cut_short)
-    missed = cut >= 200 if method == "star" else (cut >= 200) | (cut < 100)
+    missed = cut >= 200
     assert found.crowded == len(cut) > 200
     assert found.sampled == 100
     assert found.missed / found.sampled == pytest.approx(missed.mean(), abs=0.02)
     share, low, high = found.recall(found=50)
     assert low < share < high
     assert share == pytest.approx(missed.sum() / (50 + missed.sum()), abs=0.03)
+
+
+def test_what_a_component_missed_counts_once():
+    """A large component and one document that belongs to it: one more would be removed, whatever it is similar to."""
+    table = crowded(200, 0.8)
+    removed = {}
+    for crowd in (2, 1000):
+        result = neardup.dedup(table, recipe=choose_recipe("bloom").changed(clusters_crowd=crowd))
+        removed[crowd] = len(result.removed), result.counts.get("recall_lost_in_crowds")
+    (found, lost), (all_of_them, nothing) = removed[2], removed[1000]
+    assert nothing is None
+    assert found < all_of_them
+    assert lost["share"] == pytest.approx(1 - found / all_of_them, abs=0.005)
 
 
 def test_a_sample_of_all_has_no_interval():

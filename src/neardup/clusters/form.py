@@ -100,7 +100,7 @@ def form(
         )
         memory = left[0] if star else memory
         if not len(asked):
-            return Formed(centre, cut_short, rounds, len(pairs))
+            return Formed(centre, cut_short & (centre == np.arange(n)), rounds, len(pairs))
         at_once = min(at_once + max(n, _FEW), kernel.AT_ONCE)
         values = np.concatenate([values, measure(asked)])
         pairs = np.concatenate([pairs, asked])

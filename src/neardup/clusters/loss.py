@@ -1,7 +1,9 @@
 """What is lost where a document was compared with only some of its many candidates, estimated on a sample.
 
-A document that is kept though it was cut short may be similar to a kept one that it never met. Some such documents are
-taken, and all that stands in their buckets is compared with them.
+A document that is kept though it was cut short may be similar to one that it never met, and that would have removed it:
+a kept one that comes before it, or, of components, a document of one that begins before it. Some such documents are
+taken, and all that stands in their buckets is compared with them. That two components should be one is seen by the
+first document of the later one alone.
 """
 
 from dataclasses import dataclass
@@ -83,7 +85,7 @@ def loss(buckets: Buckets, signatures: Signatures, rule: Rule, formed: Formed, m
     for i in chosen:
         first, last = (np.searchsorted(numbers, _looked_into(buckets, i), side) for side in ("left", "right"))
         met = np.unique(np.concatenate([held[a:b] for a, b in zip(first, last, strict=True)]))
-        met = met[met < i] if star else met[formed.centre[met] != formed.centre[i]]
+        met = met[formed.centre[met] < i]  # else i stays, whatever it is similar to
         pairs = np.stack([np.maximum(met, i), np.minimum(met, i)], axis=1).astype(np.int32)
         scores = signatures.scores(pairs)
         best = np.argsort(-scores, kind="stable")[:MEASURED]

@@ -61,7 +61,7 @@ def components(sent: Sent, buckets: DataFrame, scale: Scale, size: int, stages: 
         label = connected(edges, stages, f"connected-{rounds}")
         labels = _of_all(label, size)
     assert labels is not None
-    cut = pairs.filter("j is null").select("i").distinct()
+    cut = pairs.filter("j is null").select("i").distinct().join(label.select("i"), "i", "left_anti")
     lost = loss(sent, cut, buckets, scale, labels, size, stages)
     return Formed(_centres(label, scale, stages), lost, rounds, measured)
 

@@ -30,8 +30,8 @@ def loss(
 ) -> Loss:
     """Compare a sample of the documents that were cut short with all that they might have met.
 
-    cut: i, the rows that were cut short, each once. formed: as the last pass was given it: for stars a bit per row that
-    is set for removed ones, for components the label of every row. size: how many rows there are.
+    cut: i, the kept rows that were cut short, each once. formed: as the last pass was given it: for stars a bit per row
+    that is set for removed ones, for components the label of every row. size: how many rows there are.
     """
     crowded = cut.count()
     if not crowded:
@@ -52,9 +52,10 @@ def _looked_at_again(
     nearest = Window.partitionBy("i").orderBy(F.desc("score"), "j")
     met = mapped(buckets, meeting, PAIRS).distinct().withColumn("at", F.row_number().over(nearest))
     similar = _similar(met.filter(F.col("at") <= MEASURED).toArrow(), scale)
-    of = similar["i"].to_numpy()
-    if sent.recipe.clusters.method == "components":  # the earlier one may be the sampled one, or both
-        of = np.concatenate([of, similar["j"].to_numpy()])
+    of, to = similar["i"].to_numpy(), similar["j"].to_numpy()
+    if sent.recipe.clusters.method == "components":  # the earlier one may be the sampled one
+        labels = np.frombuffer(formed, np.int64)
+        of = np.concatenate([of[labels[to] < of], to[labels[of] < to]])
     told = pa.table({"row": chosen, "missed": np.isin(chosen, of)})
     return scale.payload.sparkSession.createDataFrame(told)
 
@@ -133,9 +134,8 @@ class _Meeting:
         """Tell which of the rows would be another decision for i if they were similar to it."""
         if self._star:
             return others < i
-        labels = np.frombuffer(self.formed, np.int64)
-        apart: NDArray[np.bool_] = labels[others] != labels[i]
-        return apart
+        earlier: NDArray[np.bool_] = np.frombuffer(self.formed, np.int64)[others] < i
+        return earlier
 
     def _enough(
         self, shown: Signatures, one: int, others: NDArray[np.int64]
