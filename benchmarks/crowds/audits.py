@@ -14,7 +14,7 @@ alone brings pages near the threshold.
 
     stated      the probability that a pair at the threshold shares a key: what the run promises
     audited     of the sampled texts that should go, how many are gone, with its interval
-    crowded     documents that the summary says were cut short by a bound
+    crowded     documents that the summary says were cut short by a bound, and the recall that it says is lost by that
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ def _audited(name: str, source: Labelled | Path, variant: Variant, sample: int |
         "sampled": audit["sampled"],
         "removed": run["counts"]["removed"],
         "crowded": run["counts"]["crowded"],
+        "recall_lost": run["counts"].get("recall_lost_in_crowds"),
         "pairs_measured": run["counts"]["pairs_measured"],
         "said": run["said"],
         "seconds": round(seconds, 1),
@@ -173,9 +174,12 @@ def _line(row: dict[str, Any]) -> str:
     if row["missed_removals"]:
         number, low, high = row["missed_removals"]
         missed = f"{number:,.0f} [{low:,.0f}, {high:,.0f}]"
+    crowded = f"{row['crowded']:,}"
+    if lost := row.get("recall_lost"):
+        crowded += f" ({lost['share']:.2%} lost)"
     return (
         f"| {row['collection']} | {row['variant']} | {row['documents']:,} | {row['removed']:,} | {row['stated']:.4f} "
-        f"| {audited} | {missed} | {row['crowded']:,} | {row['pairs_measured']:,} |"
+        f"| {audited} | {missed} | {crowded} | {row['pairs_measured']:,} |"
     )
 
 

@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
 
+import pyarrow.parquet as pq
 import pytest
 
 import neardup
@@ -24,6 +25,7 @@ from neardup import sample
 from neardup.cli import main
 from neardup.cli.index.place import take_back
 from neardup.index import Index
+from tests.index.test_crowds import crowd
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "neardup", "index"]
@@ -980,8 +982,42 @@ def test_create_and_info_name_one_recipe(seen, here, recipe):
 
 def test_it_is_said_when_what_was_measured_becomes_an_estimate(pages, tmp_path, here):
     for recipe, told in (("default", True), ("stream", False)):
-        out, index = tmp_path / recipe, tmp_path / f"{recipe}.ndx"
+        out = tmp_path / recipe
         here(pages / "pages.jsonl", "-o", out, "--recipe", recipe, "--no-report", "-q", group=("dedup",))
-        said = " ".join(here("create", index, "--run", out).err.split())
+        said = " ".join(here("create", tmp_path / f"{recipe}.ndx", "--run", out, "--keep", "sketch").err.split())
         assert ("measured pairs exactly; this index has no texts" in said) == told
-        assert (f"neardup index add INDEX {out / 'kept'}" in said) == told
+
+
+def test_an_index_of_a_run_that_measured_measures(tmp_path, here):
+    """The next batch of a crowd: nothing but near-duplicates is removed, and all of them are."""
+    made, copies = crowd(400, 0.78)
+    lines = [json.dumps(each) + "\n" for each in made[:300] + copies[250:] + made[300:]]
+    for name, some in (("one", lines[:350]), ("two", lines[350:])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(some))
+    here(tmp_path / "one.jsonl", "-o", tmp_path / "first", "--no-report", "-q", group=("dedup",))
+    told = here("create", tmp_path / "seen.ndx", "--run", tmp_path / "first")
+    assert told.code == 0, told.err
+    assert "every pair measured exactly" in told.err
+    assert "It has the texts" in told.err
+    for turn in ("second", "again"):
+        against = ["--against", tmp_path / "seen.ndx", "--again", "remove", "--no-report", "-q"]
+        assert here(tmp_path / "two.jsonl", "-o", tmp_path / turn, *against, group=("dedup",)).code == 0
+        removed = pq.read_table(tmp_path / turn / "removed.parquet")
+        if turn == "second":
+            pairs = {frozenset(pair) for pair in zip(*(removed[c].to_pylist() for c in ("id", "kept_id")), strict=True)}
+            assert pairs == {frozenset((f"page{i}", f"copy{i}")) for i in range(300, 400)}
+            assert set(removed["measured"].to_pylist()) == {"exact"}
+            assert here("add", tmp_path / "seen.ndx", "--run", tmp_path / turn, "-q").code == 0
+    assert len(removed) == 200
+
+
+def test_texts_of_a_run_that_are_gone_are_missed_by_name(tmp_path, here):
+    given = tmp_path / "given.jsonl"
+    given.write_bytes(distinct(5))
+    here(given, "-o", tmp_path / "out", "--no-report", "-q", group=("dedup",))
+    given.unlink()
+    refused = here("create", tmp_path / "seen.ndx", "--run", tmp_path / "out")
+    assert refused.code in (1, 2)
+    assert "given.jsonl" in refused.err
+    assert not (tmp_path / "seen.ndx").exists()
+    assert here("create", tmp_path / "seen.ndx", "--run", tmp_path / "out", "--keep", "sketch").code == 0

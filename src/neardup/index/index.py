@@ -18,7 +18,15 @@ from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
 from neardup.index.arriving import NO_TEXT, Arrivals, Arrived
 from neardup.index.crowds import Filed, filed_keys
 from neardup.index.judging import Finding, Judge
-from neardup.index.moving import KEPT, read_export, run_rows, sketched_alike, write_export
+from neardup.index.moving import (
+    KEPT,
+    collected,
+    read_export,
+    run_numbers,
+    run_rows,
+    sketched_alike,
+    write_export,
+)
 from neardup.index.references import as_given
 from neardup.index.rows import Layout, Rows, joined, taken
 from neardup.index.store import Change, Store
@@ -28,7 +36,7 @@ from neardup.recipes import choose_recipe, name_of, recipe_names, with_own_seed
 from neardup.result import Result
 from neardup.sketches.base import Ragged
 from neardup.sources.ahead import ahead
-from neardup.text.batches import text_batch
+from neardup.text.batches import TextBatch, text_batch
 
 Text = str | bytes | None
 
@@ -385,8 +393,10 @@ class Index:
     # Collections, and the index as a whole.
 
     def add_run(self, run: Result | str | Path) -> int:
-        """Add the kept documents of a finished run (`dedup`, or the folder that it wrote), without reading their text
-        again; how many were not there yet."""
+        """Add the kept documents of a finished run (`dedup`, or the folder that it wrote); how many were not there yet.
+
+        Their text is read again where this index keeps texts, and only there.
+        """
         result = run if isinstance(run, Result) else Result.open(run)
         if not sketched_alike(result.recipe, self.recipe):
             raise RecipeError(
@@ -395,14 +405,32 @@ class Index:
                 "which gives it the index's recipe, or make an index of the run with: neardup index create INDEX --run "
                 "OUT"
             )
-        if self.keep != "sketch":
+        if self.keep == "reference":
             raise UsageError(
                 f"this index keeps {KEPT[self.keep]}, which a run does not have; add the documents themselves."
             )
-        found = run_rows(result, self._layout)
+        if self.keep == "text":
+            return self._add_texts_of(result)
         return sum(
-            self._add(Arrived(rows, NO_TEXT), self._layout.keys(rows), None, _REPEATED, filing=True) for rows in found
+            self._add(Arrived(rows, NO_TEXT), self._layout.keys(rows), None, _REPEATED, filing=True)
+            for rows in run_rows(result, self._layout)
         )
+
+    def _add_texts_of(self, result: Result) -> int:
+        """Add the kept documents of a run with their texts, which are read again, in the order of the input."""
+        gathered = result.gathered
+        starts, numbers = gathered.collection.starts, run_numbers(result)
+        added = 0
+
+        def add(some: NDArray[np.int64], text: TextBatch) -> None:
+            nonlocal added
+            arrived = Arrived(collected(gathered.collection, some), text)
+            keys = self._layout.keys(arrived.rows)
+            added += self._add(arrived, keys, [*arrived.texts(range(len(some)))], _REPEATED, filing=True)
+
+        for part in np.split(numbers, np.searchsorted(numbers, starts[1:-1])):
+            gathered.engine.on_texts(part, starts, gathered.rules, add)
+        return added
 
     def export(self, path: str | Path) -> int:
         """Write all of it to a Parquet file: id, url, tokens, record, keys, text. How many documents."""

@@ -84,7 +84,7 @@ def _dropped(recipe: "Recipe", resemblance: float) -> float:
 
 
 def _share(share: float) -> str:
-    return f"{share:.2g}" if 0.0 < share < 0.0005 else f"{share:.1%}"
+    return f"{share:.3%}" if 0.0 < share < 0.0005 else f"{share:.1%}"
 
 
 def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
@@ -108,7 +108,10 @@ def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
         table.add_row("finds", f"of pairs with this resemblance: {shares}")
     if "dropped_at" in facts:
         shares = ", ".join(f"{_share(share)} at {resemblance}" for resemblance, share in facts["dropped_at"].items())
-        table.add_row("drops", f"of different pages of a template, any two with this resemblance: up to {shares}")
+        known = max(map(float, facts["dropped_at"]))
+        unknown = f"more above {known:g}" if facts["dropped_at"][f"{known:g}"] < 1.0 else ""
+        told = f"of different pages of a template, any two with this resemblance: up to {shares}"
+        table.add_row("drops", ", ".join(filter(None, [told, unknown])))
     table.add_row("kept", _KEPT[keep])
     size = in_bytes(facts["bytes"])
     if facts["bytes_per_document"] is not None:

@@ -10,6 +10,7 @@ from neardup.cli.options import index_recipe_options, recipe_of, without_unneede
 from neardup.errors import NeardupError, RecipeError, StoreError
 
 if TYPE_CHECKING:
+    from neardup.index.answers import Keep
     from neardup.recipe import Recipe
 
 
@@ -19,16 +20,14 @@ if TYPE_CHECKING:
 @click.option(
     "--keep",
     type=click.Choice(["sketch", "text", "reference"]),
-    default="sketch",
-    show_default=True,
     help="text: store the texts too, so that a recipe that measures exactly can; reference: store the paths of files "
-    "that are a document each, for the same.",
+    "that are a document each, for the same.  [default: sketch; text for a run that measured exactly]",
 )
 @click.option(
     "--run",
     type=click.Path(path_type=Path),
     metavar="OUT",
-    help="Begin with the kept documents of a finished `neardup dedup`; no text is read.",
+    help="Begin with the kept documents of a finished `neardup dedup`; with --keep sketch no text is read.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def create(path: str, **given: Any) -> None:
@@ -45,7 +44,7 @@ def create(path: str, **given: Any) -> None:
     from neardup.cli.show import Talk, many
     from neardup.index import Index
     from neardup.index.moving import sketched_alike
-    from neardup.recipes import name_of, with_own_seed
+    from neardup.recipes import with_own_seed
     from neardup.result import Result
 
     talk = Talk(quiet=given["quiet"])
@@ -57,6 +56,8 @@ def create(path: str, **given: Any) -> None:
     with talk:
         result = None if given["run"] is None else Result.open(given["run"])
         recipe = _recipe(given, None if result is None else result.recipe)
+        exact = result is not None and result.recipe.verify.method == "exact"
+        keep: Keep = given["keep"] or ("text" if exact else "sketch")
         if result is None and not _has_seed(given):
             recipe = with_own_seed(recipe)
         if result is not None and not sketched_alike(recipe, result.recipe):
@@ -64,23 +65,27 @@ def create(path: str, **given: Any) -> None:
                 f"--run {given['run']}: was made by recipe {result.recipe.id}, and {recipe.id} is asked for; their "
                 "sketches do not compare. Leave out --recipe and settings that change it: then it is the run's."
             )
-        with Index.open(path, recipe, keep=given["keep"]) as index:
+        with Index.open(path, recipe, keep=keep) as index:
             recipe = index.recipe
             try:
                 added = 0 if result is None else index.add_run(result)
             except (NeardupError, KeyboardInterrupt):  # what was asked for is no empty one
                 take_back(path, index)
                 raise
-    talk.say(f"{shown(path)}: {many(added, 'document')}. {_about(recipe, given['keep'])}")
-    if result is not None and result.recipe.verify.method == "exact":
+    talk.say(f"{shown(path)}: {many(added, 'document')}. {_about(recipe, keep)}")
+    if exact and keep == "text":
         talk.say(
-            "The run measured pairs exactly; this index has no texts, and judges by sketches. For exact verdicts make "
-            f"an empty one with --recipe {name_of(result.recipe) or 'FILE'} --keep text and add the kept documents: "
-            f"neardup index add INDEX {given['run'] / 'kept'}"
+            "It has the texts, so that it measures as the run did. --keep sketch takes less room, reads no text, and "
+            "judges by estimates."
         )
-    if given["keep"] != "sketch" and recipe.verify.method != "exact":
+    elif exact:
         talk.say(
-            f"--keep {given['keep']}: texts are kept, and verdicts do not use them: this recipe does not measure "
+            "The run measured pairs exactly; this index has no texts, and judges by sketches: of different pages of "
+            "one template it drops many (neardup index info says how many). --keep text measures."
+        )
+    if keep != "sketch" and recipe.verify.method != "exact":
+        talk.say(
+            f"--keep {keep}: texts are kept, and verdicts do not use them: this recipe does not measure "
             "exactly. Recipes default and web do, and others with --verify exact."
         )
 
