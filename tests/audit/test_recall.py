@@ -11,12 +11,15 @@ import pytest
 from rich.console import Console
 
 import neardup
+from benchmarks.crowds.corpus import Parameters
+from benchmarks.crowds.corpus import crowd as made_crowd
 from neardup import ClusterSettings, MinHashSettings, Recipe, VerifySettings
 from neardup.audit import RecallAudit, measure_recall
 from neardup.audit import neighbours as search
 from neardup.audit.judging import Truth, digest_of, score_ranges
 from neardup.cli.audit import _show_recall
 from neardup.errors import UsageError
+from neardup.recipes import choose_recipe
 from neardup.verify.signatures import Signatures
 from tests.corpus import WORDS, documents
 from tests.naive import audit as naive
@@ -415,3 +418,26 @@ def test_ranges():
 def test_what_cannot_work_is_refused(run, rows, wrong):
     with pytest.raises(UsageError, match=next(iter(wrong))):
         measure_recall(run(rows[:5]), **wrong)
+
+
+def test_in_crowds_all_that_is_left_is_seen(run):
+    """Hundreds of neighbours just below the threshold: the few above it are found among them."""
+    made = made_crowd(Parameters(400, 0.78, 0.85, "shuffled"))
+    recipe = choose_recipe("default").changed(sketch_k=1, sketch_s=20)
+    result = run(made.documents.to_pylist(), recipe=recipe)
+    audit = measure_recall(result)
+    left = 400 - result.counts["removed"]
+    assert left > 300
+    assert audit.partly == 0
+    assert audit.missed_removals == (left, left, left)
+
+
+def test_where_not_all_neighbours_are_judged_nothing_is_certain(run, monkeypatch):
+    monkeypatch.setattr("neardup.audit.recall.MOST", 10)
+    monkeypatch.setattr("neardup.audit.recall._NEAREST", 10)
+    made = made_crowd(Parameters(100, 0.78, 0.85, "shuffled"))
+    recipe = choose_recipe("default").changed(sketch_k=1, sketch_s=20)
+    audit = measure_recall(run(made.documents.to_pylist(), recipe=recipe))
+    assert audit.partly > 100
+    assert audit.removals.low < audit.removals.value < audit.removals.high
+    assert audit.features.low < audit.features.high

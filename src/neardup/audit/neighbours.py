@@ -122,6 +122,12 @@ class Neighbours:
         weight = self.counts / np.maximum(1, drawn)
         return np.where(self.drawn, weight[self.query], 0.0)
 
+    @property
+    def partly(self) -> NDArray[np.bool_]:
+        """Tell of which sampled documents not all neighbours are here."""
+        found: NDArray[np.bool_] = self.counts > np.bincount(self.query, minlength=len(self.sampled))
+        return found
+
 
 @dataclass(frozen=True)
 class _Found:

@@ -23,7 +23,7 @@ Sketches that keep nothing but features show only pairs that share one. Where a 
 sketches, what it misses cannot be seen by them, and neither question has an answer (Truth.by_features).
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,12 @@ from neardup.result import Result
 SAMPLE = 1000
 QUICK_SAMPLE = 5000
 """Where sketches are 8-bit samples, which are compared ten times as fast as others."""
-MOST = 200
-"""Of a sampled document's neighbours, how many are judged; each stands for its part of all."""
-_NEAREST = 64
+MOST = 1024
+"""Of a sampled document's neighbours, how many are drawn to be judged; each stands for its part of all."""
+_NEAREST = 1024
+"""Of the kept ones among them, how many of the nearest are judged besides: for what should have been removed."""
 _SHOWN = 50
+_ENDLESS = 1e6
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,10 @@ class RecallAudit:
     precision: MeasuredPrecision
     blind: int
     """Texts whose sketches are too small to find their neighbours by; none of them is sampled."""
+    partly: int = 0
+    """Sampled texts with so many neighbours that only some were judged: more may be missed than is told."""
+    against_index: int = 0
+    """Documents that were removed for one of an index; nothing is said of them."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as recall.json holds them."""
@@ -230,6 +236,9 @@ def _sum_up(
     weight = np.where(true, near.stands_for, 0.0)
     chance = _chances(result, truth, values)
     each = np.bincount(drawn.stratum, minlength=2)
+    partly = int(near.partly.sum())
+    larger = _ENDLESS if partly else 1.0  # a draw of neighbours is a draw, also where all texts are taken
+    sizes = drawn.sizes * larger
     standing = weight * (drawn.sizes / np.maximum(1, each))[drawn.stratum[near.query]]
 
     def share(which: NDArray[np.bool_]) -> Share:
@@ -237,7 +246,8 @@ def _sum_up(
             return NOTHING
         found = np.bincount(near.query, weight * seen * which, len(sampled)).astype(np.float64)
         of = np.bincount(near.query, weight * which, len(sampled)).astype(np.float64)
-        return ratio(found, of, drawn.stratum, drawn.sizes, confidence=confidence, seed=seed)
+        told = ratio(found, of, drawn.stratum, sizes, confidence=confidence, seed=seed)
+        return replace(told, of=told.of / larger)
 
     def predicted(which: NDArray[np.bool_]) -> float | None:
         total = float(standing[which].sum())
@@ -250,7 +260,7 @@ def _sum_up(
     left = stratified(
         np.bincount(drawn.stratum, missed, 2).astype(np.float64),
         each.astype(np.float64),
-        drawn.sizes,
+        sizes,
         confidence=confidence,
     )
     removals, numbers = (NOTHING, None) if truth.by_features else _removals(left, drawn)
@@ -282,6 +292,8 @@ def _sum_up(
         missed=_named(gathered, pairs, values, true, seen, stays, kept, chance),
         precision=precision,
         blind=blind,
+        partly=partly,
+        against_index=result.counts["removed_against_index"],
     )
 
 

@@ -249,6 +249,18 @@ def _show_recall(console: "Console", found: "RecallAudit") -> None:
             f"{'text has a sketch' if found.blind == 1 else 'texts have sketches'} too small to find neighbours by; "
             "left out",
         )
+    if found.partly:
+        table.add_row(
+            "[yellow]crowded[/yellow]",
+            f"{found.partly:,}",
+            "sampled texts have so many neighbours that only some are judged: more may be left than is told",
+        )
+    if found.against_index:
+        table.add_row(
+            "[yellow]not looked at[/yellow]",
+            f"{found.against_index:,}",
+            "documents were removed for a document of the index: nothing is said of them here",
+        )
     console.print(table)
     _show_ranges(console, found)
     _show_missed(console, found)
