@@ -71,8 +71,9 @@ def known_to(index: Index, gathered: Gathered, again: Again = "keep") -> pa.Tabl
     if again == "keep" and (stored := pc.sum(itself).as_py()):
         known = known.filter(pc.invert(itself)).combine_chunks()
         gathered.remark(
-            f"{stored:,} documents are in {index.path} themselves, under the same id and with the same words. They are "
-            'kept, because no document is a duplicate of itself; --again remove (again="remove") leaves them out.'
+            f"{stored:,} documents are in {index.path} themselves, under the same id and with the same words. No "
+            "document is a duplicate of itself: they are compared with the others of this batch alone; --again remove "
+            '(again="remove") leaves them out.'
         )
     gathered.remark(
         f"{known.num_rows:,} documents are similar to documents that {index.path} has, and are removed for these; they "
