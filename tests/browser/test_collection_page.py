@@ -489,7 +489,7 @@ def test_a_read_only_service_takes_no_labels(run, tmp_path_factory):
 def test_a_report_that_is_not_there_is_made(tmp_path):
     (tmp_path / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in documents(60, seed=2)))
     found = dedup(str(tmp_path / "pages.jsonl"), work=tmp_path / "out" / "work")
-    found.write(tmp_path / "out")
+    found.write(tmp_path / "out", report=False)
     assert read_data(tmp_path / "out" / "report.html") is None
     with serving(
         None, "--collection", str(tmp_path / "out"), environment={"XDG_CACHE_HOME": str(tmp_path / "cache")}

@@ -27,6 +27,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("archive")
     sample.write(folder / "pages", scale=0.4)
     result = neardup.dedup(str(folder / "pages" / "pages.warc.gz"), work=folder / "an out" / "work")
+    result.write(folder / "an out", report=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(part, "ROOM", result.counts["text_bytes"] // 6)
         patch.setattr(part, "ENOUGH", 5)
