@@ -118,7 +118,7 @@ class RecallAudit:
     blind: int
     """Texts whose sketches are too small to find their neighbours by; none of them is sampled."""
     partly: int = 0
-    """Sampled texts with so many neighbours that only some were judged: more may be missed than is told."""
+    """Sampled texts with so many neighbours that only some were judged: the audit may report too few misses."""
     against_index: int = 0
     """Documents that were removed for one of an index; nothing is said of them."""
 

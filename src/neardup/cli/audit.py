@@ -253,7 +253,7 @@ def _show_recall(console: "Console", found: "RecallAudit") -> None:
         table.add_row(
             "[yellow]crowded[/yellow]",
             f"{found.partly:,}",
-            "sampled texts have so many neighbours that only some are judged: more may be left than is told",
+            "sampled texts have so many neighbours that only some are judged: this may report too few as left",
         )
     if found.against_index:
         table.add_row(

@@ -10,9 +10,9 @@ feature are filed, and looked up, under further keys:
 
 Documents outside of crowds cost nothing: they are neither looked up nor filed under further keys.
 
-**Shingles.** In how many documents a shingle occurs is told by the list of those that are filed under it. Let T be the
-shingles under which more than RARE are filed when document A is stored. A is filed under all of its shingles that are
-not in T. In a later document B, |A ∩ B| is at most the number of A's shingles in T, and of B's, unless B has one of
+**Shingles.** The list of documents that are filed under a shingle counts those that have it. Let T be
+the shingles under which more than RARE are filed when document A is stored. A is filed under all of its shingles that
+are not in T. In a later document B, |A ∩ B| is at most the number of A's shingles in T, and of B's, unless B has one of
 those that A is filed under. So, as in candidates/crowds, a resemblance of t or more needs such a shingle, or one of the
 two is light. T never shrinks while nothing is removed: a document that is light when it comes looks at all of its
 features; one that was light when it came is filed as light under each of them, where everybody looks. The first
@@ -177,7 +177,7 @@ def by_minima(
         found.filed[row] = Filed(chosen, np.full(len(chosen), _ALWAYS))
     theirs = rare[stored.places]
     owners = np.repeat(crowded, there.sum(axis=1))
-    found.add(len(keys), Holders(stored.places[theirs], stored.numbers[theirs]), owners, number[rare[number]])
+    found.add(len(keys), stored.where(theirs), owners, number[rare[number]])
     return found
 
 
@@ -212,7 +212,7 @@ def by_shingles(
     outside = ~crowded[features.stored.places]
     found.add(
         len(features.keys),
-        Holders(features.stored.places[outside], features.stored.numbers[outside]),
+        features.stored.where(outside),
         features.owners[~inside],
         features.places[~inside],
     )
@@ -233,7 +233,7 @@ def by_shingles(
         local = Features(keys, owners, places, store.holders(keys))
         full = local.populations(together) > FIRST
         within, there = full[places], ~full[local.stored.places]
-        few = Holders(local.stored.places[there], local.stored.numbers[there])
+        few = local.stored.where(there)
         found.add(len(keys), few, owners[~within], places[~within])
         filing.append((owners, keys[places]))
         at_home = Features(keys, owners[within], places[within], local.stored)
@@ -319,17 +319,17 @@ def _divided(
     keys, owners, places = features.keys, features.owners, features.places
     is_light = np.isin(owners, lights)
     theirs = crowded[features.stored.places]
-    standing = Holders(features.stored.places[theirs], features.stored.numbers[theirs])
+    standing = features.stored.where(theirs)
     starts = np.searchsorted(standing.places, np.arange(len(keys)))
     early = np.arange(len(standing.places)) - starts[standing.places] < FIRST
-    found.add(len(keys), Holders(standing.places[early], standing.numbers[early]), owners, places, LOOKS)
+    found.add(len(keys), standing.where(early), owners, places, LOOKS)
     if is_light.any():
         wanted = np.zeros(len(keys), np.bool_)
         wanted[places[is_light]] = True
         met = wanted[standing.places] & ~early
         mine = wanted[places]
         roles = np.where(is_light, LOOKS | passing, STANDS).astype(np.uint8)
-        others = Holders(standing.places[met], standing.numbers[met])
+        others = standing.where(met)
         found.add(len(keys), others, owners[mine], places[mine], roles[mine])
     asked = np.flatnonzero(np.bincount(places, minlength=len(keys)))
     light_keys = mixed(keys, _LIGHT)

@@ -443,8 +443,8 @@ class Index:
         return sum(self._import(rows, keys, texts) for rows, keys, texts in found)
 
     def _import(self, rows: Rows, keys: Ragged, texts: list[bytes | None]) -> int:
-        """Add exported documents. Where crowds are told apart by shingles they are sketched anew, for it is here that
-        they are filed: who was among the first of a crowd there may be one of many here."""
+        """Add exported documents. Where pages of a crowd are found by shingles, sketch and file them again: the first
+        of a crowd in the exported index may be one of many in this one."""
         if not self._judge.by_shingles:
             return self._add(Arrived(rows, NO_TEXT), keys, texts, _REMOVE)
         read = references.read(texts, rows, self.recipe) if self.keep == "reference" else texts

@@ -39,6 +39,10 @@ class Holders(NamedTuple):
     places: NDArray[np.int64]
     numbers: NDArray[np.int64]
 
+    def where(self, chosen: NDArray[np.bool_]) -> "Holders":
+        """Return some of the entries."""
+        return Holders(self.places[chosen], self.numbers[chosen])
+
 
 NOBODY = Holders(np.empty(0, np.int64), np.empty(0, np.int64))
 

@@ -122,7 +122,7 @@ def _filtered(column: pa.Array, keep: NDArray[np.bool_], mask: pa.BooleanArray) 
     try:
         found = plain(column).filter(mask).cast(column.type)
         found.validate()  # pyarrow 26 makes lists of a fixed size too short where their type is null
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # Arrow has no way back
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # pyarrow cannot cast back to this type
         edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]])))
         runs = [column.slice(start, stop - start) for start, stop in edges.reshape(-1, 2).tolist()]
         return pa.concat_arrays(runs) if runs else column.slice(0, 0)

@@ -43,7 +43,7 @@ FILE_BITS = 40
 """A document's number has its place in the file in these bits, and the file's number above them."""
 
 _WRITES_VOID = (4, 3)
-"""The version of Spark from which on columns without a type are known to be written to Parquet."""
+"""The first version of Spark that is known to write columns without a type to Parquet."""
 _ROW_BITS = 33  # of monotonically_increasing_id: the partition's number is above them
 _WHERE = [("path", pa.string()), ("file", pa.int32()), ("source", pa.string()), ("kind", pa.int32())]
 _MEMBERS = pa.schema([*_WHERE, ("position", pa.int64()), ("id", pa.string())])
