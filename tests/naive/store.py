@@ -18,6 +18,10 @@ class NaiveStore(Store):
         self.documents: dict[int, tuple[bytes, bytes | None]] = {}
         self.ids: dict[str, int] = {}
         self.keys: dict[int, list[int]] = {}
+        self.added: dict[int, int] = {}
+        self.last: dict[int, int] = {}
+        self.over = 0
+        self.expired = 0
 
     def holders(self, keys: NDArray[np.uint64], gone: frozenset[int] = frozenset()) -> Holders:
         there = self.documents.keys() - gone
@@ -46,12 +50,19 @@ class NaiveStore(Store):
         yield
 
     def commit(self, change: Change) -> None:
+        self.expired += len(change.removed) * change.expired
+        self.over = max(self.over, change.over)
+        for number in change.met:
+            if self.added[number] < change.day:
+                self.last[number] = change.day
         for number, id in change.removed:
             del self.documents[number], self.ids[id]
+            self.last.pop(number, None)
         for i, id in enumerate(change.ids):
             assert id not in self.ids
             self.ids[id] = self.following
             self.documents[self.following] = change.records[i], change.texts[i]
+            self.added[self.following] = change.day
             begin, end = change.keys.offsets[i : i + 2].tolist()
             for key in change.keys.values[begin:end].tolist():
                 self.keys.setdefault(key, []).append(self.following)
@@ -67,6 +78,24 @@ class NaiveStore(Store):
     def postings(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         return iter([(key, np.array(numbers, np.int64)) for key, numbers in self.keys.items()])
 
+    def days(self) -> list[tuple[int, int]]:
+        first: dict[int, int] = {}
+        for number, day in self.added.items():
+            first.setdefault(day, number)
+        found = sorted((day, number) for day, number in first.items() if day >= self.over)
+        return found or ([(self.over, self.following)] if first else [])
+
+    def met(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.array([self.last.get(n, -1) for n in numbers.tolist()], np.int64)
+
+    def met_before(self, day: int, most: int) -> NDArray[np.int64]:
+        found = [number for number, last in sorted(self.last.items()) if last < day]
+        return np.array(found[:most], np.int64)
+
+    def between(self, begin: int, end: int, most: int) -> NDArray[np.int64]:
+        found = [number for number in sorted(self.documents) if begin <= number < end]
+        return np.array(found[:most], np.int64)
+
     def compact(self) -> None:
         alive = {key: [n for n in numbers if n in self.documents] for key, numbers in self.keys.items()}
         self.keys = {key: numbers for key, numbers in alive.items() if numbers}
@@ -75,7 +104,7 @@ class NaiveStore(Store):
         pass
 
     def facts(self) -> dict[str, Any]:
-        return {}
+        return {"expired": self.expired}
 
     def close(self) -> None:
         pass

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,6 +18,7 @@ from neardup.index import references, rocks
 from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
 from neardup.index.arriving import NO_TEXT, Arrivals, Arrived
 from neardup.index.crowds import Filed, filed_keys
+from neardup.index.expiry import expire, first_kept_day, oldest, shown_day
 from neardup.index.judging import Finding, Judge
 from neardup.index.moving import (
     KEPT,
@@ -227,8 +229,8 @@ class Index:
         keys = self._layout.keys(arrived.rows)
         with self.store.writing(keys.values, arrived.rows.ids):
             there = self.store.numbers(arrived.rows.ids)
-            verdicts, kept, removed, filed = self._admit(arrived, keys, there)
-            change = self._change(arrived, filed_keys(keys, filed, kept), kept, removed)
+            verdicts, kept, removed, filed, met = self._admit(arrived, keys, there)
+            change = self._change(arrived, filed_keys(keys, filed, kept), kept, removed, met)
             if deliver is not None:
                 deliver(verdicts)
             self._commit(change)
@@ -236,15 +238,16 @@ class Index:
 
     def _admit(
         self, arrived: Arrived, keys: Ragged, there: NDArray[np.int64]
-    ) -> tuple[list[Verdict], list[int], list[tuple[int, str]], dict[int, Filed]]:
-        """Verdicts; the documents to be stored; the stored ones whose place they take; and further keys to file them
-        under."""
+    ) -> tuple[list[Verdict], list[int], list[tuple[int, str]], dict[int, Filed], list[int]]:
+        """Verdicts; the documents to be stored; the stored ones whose place they take; further keys to file them under;
+        and the stored ones that were met again."""
         rows, n = arrived.rows, len(arrived)
         compared = rows.compared.tolist()
         verdicts: list[Verdict] = []
         kept: dict[str, int] = {}
         gone: dict[int, str] = {}
         stale: set[int] = set()
+        met: set[int] = set()
         filed: dict[int, Filed] = {}
         ahead = n
         while len(verdicts) < n:
@@ -266,13 +269,15 @@ class Index:
                 id = rows.ids[i]
                 added = match is None and (compared[i] or (bool(there[i] < 0) and id not in kept))
                 verdicts.append(_verdict(rows, i, match, added=added))
+                if match is not None and match.number >= 0:
+                    met.add(match.number)
                 if added:
                     if there[i] >= 0:
                         gone[int(there[i])] = id
                     if id in kept:
                         stale.add(kept[id])
                     kept[id] = i
-        return verdicts, sorted(kept.values()), list(gone.items()), filed
+        return verdicts, sorted(kept.values()), list(gone.items()), filed, sorted(met.difference(gone))
 
     def add_many(self, documents: Any) -> list[bool]:
         """All of them or, where one is refused, none."""
@@ -280,13 +285,14 @@ class Index:
         rows = arrived.rows
         keys = self._layout.keys(rows)
         with self.store.writing(keys.values, rows.ids):
-            kept = self._unknown(rows)
-            self._commit(self._change(arrived, self._filed(arrived, keys, kept), kept, []))
+            kept, met = self._unknown(rows)
+            self._commit(self._change(arrived, self._filed(arrived, keys, kept), kept, [], met))
         added = set(kept)
         return [i in added for i in range(len(arrived))]
 
-    def _unknown(self, rows: Rows) -> list[int]:
-        """Which of them are not stored; one that is stored with other words is refused."""
+    def _unknown(self, rows: Rows) -> tuple[list[int], list[int]]:
+        """Return which of them are not stored, and the numbers of the others; one that is stored with other words is
+        refused."""
         there = self.store.numbers(rows.ids)
         known = np.flatnonzero(there >= 0).tolist()
         for i, same in zip(known, self._same(rows, known, there), strict=True):
@@ -297,7 +303,7 @@ class Index:
             first = kept.setdefault(rows.ids[i], i)
             if not (rows.identities[first] == rows.identities[i]).all():
                 raise TakenId(_another(rows.ids[i], "given twice"))
-        return list(kept.values())
+        return list(kept.values()), there[known].tolist()
 
     def update_many(self, documents: Any) -> list[bool]:
         """Of several under one id the last counts."""
@@ -355,7 +361,14 @@ class Index:
         stored = self._layout.decode(records).identities[place]
         return [bool(same) for same in (stored == rows.identities[chosen]).all(axis=1)]
 
-    def _change(self, arrived: Arrived, keys: Ragged, kept: list[int], removed: list[tuple[int, str]]) -> Change:
+    def _change(
+        self,
+        arrived: Arrived,
+        keys: Ragged,
+        kept: list[int],
+        removed: list[tuple[int, str]],
+        met: list[int] | None = None,
+    ) -> Change:
         """What is to be stored of documents; refused here is what cannot be."""
         rows = arrived.rows
         for i in kept:
@@ -371,7 +384,7 @@ class Index:
                     f"{rows.ids[kept[texts.index(None)]]!r}: this index keeps where texts are, and no reference is "
                     "given: the path of a file, or PATH#START-STOP for bytes of one."
                 )
-        return self._of_rows(rows, keys, kept, removed, texts)
+        return replace(self._of_rows(rows, keys, kept, removed, texts), met=met or [])
 
     def _of_rows(
         self, rows: Rows, keys: Ragged, kept: list[int], removed: list[tuple[int, str]], texts: list[bytes | None]
@@ -387,7 +400,7 @@ class Index:
         return filed_keys(keys, self._judge.further_keys(arrived, keys), kept)
 
     def _commit(self, change: Change) -> None:
-        if change.ids or change.removed:
+        if change.ids or change.removed or change.met:
             self.store.commit(change)
 
     # Collections, and the index as a whole.
@@ -470,13 +483,37 @@ class Index:
         rows = arrived.rows
         with self.store.writing(keys.values, rows.ids):
             try:
-                kept = self._unknown(rows)
+                kept, met = self._unknown(rows)
             except TakenId as error:
                 raise TakenId(error.what, otherwise) from error
             keys = self._filed(arrived, keys, kept) if filing else keys
             chosen = [None if texts is None else texts[i] for i in kept]
-            self._commit(self._of_rows(rows, keys, kept, [], chosen))
+            self._commit(replace(self._of_rows(rows, keys, kept, [], chosen), met=met))
         return len(kept)
+
+    def expire(
+        self,
+        *,
+        days: int | None = None,
+        before: datetime | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> int:
+        """Remove the documents that were not seen for long; how many they were.
+
+        A document is seen when it is added or replaced, when `add` gets it once more, and when `check_and_add` finds a
+        duplicate of it; not when `check` does, which stores nothing. That is dated to the day, in UTC. Others write
+        meanwhile: few documents are removed at a time. Whenever it is ended, the next call goes on.
+
+        Args:
+            days: Keep the documents that were seen within so many days, at least 1; they stay up to a day longer.
+            before: Remove the documents that were last seen before the day of this moment (UTC where it has no zone).
+            stop: Is asked between two commits; True ends the call.
+
+        Example:
+            >>> index.expire(days=30)  # doctest: +SKIP
+            1204
+        """
+        return expire(self.store, self._layout, first_kept_day(before, days), stop)
 
     def compact(self) -> None:
         """Drop what removed documents left behind, and give the space back."""
@@ -499,6 +536,7 @@ class Index:
         """What it is: recipe, documents, bytes, engine."""
         facts = self.store.facts()
         documents = len(self)
+        since = oldest(self.store) if documents else None
         return {
             "path": self.path,
             "documents": documents,
@@ -507,6 +545,7 @@ class Index:
             "threshold": self.recipe.verify.threshold if self.recipe.thresholded else None,
             "judged_by": self._judged_by(),
             "keep": self.keep,
+            "oldest": None if since is None else shown_day(since),
             "bytes_per_document": round(facts["bytes"] / documents, 1) if documents else None,
             **facts,
         }

@@ -6,6 +6,7 @@ gone. So whatever decides over a store decides here as it would below.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,8 @@ class Overlay(Store):
     def commit(self, change: Change) -> None:
         """Above; what is removed below is gone from here on."""
         removed = [(number - _ABOVE, id) for number, id in change.removed if number >= _ABOVE]
-        self.above.commit(Change(change.ids, change.records, change.keys, change.texts, removed))
+        met = [number - _ABOVE for number in change.met if number >= _ABOVE]
+        self.above.commit(replace(change, removed=removed, met=met))
         self._gone.update(number for number, _ in change.removed if number < _ABOVE)
 
     def __len__(self) -> int:
@@ -84,6 +86,24 @@ class Overlay(Store):
         """A key may come twice."""
         yield from ((key, numbers[self._there(numbers)]) for key, numbers in self.below.postings())
         yield from ((key, numbers + _ABOVE) for key, numbers in self.above.postings())
+
+    def days(self) -> list[tuple[int, int]]:
+        """Those below: nothing above is old."""
+        return self.below.days()
+
+    def met(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what is known below."""
+        return self.below.met(numbers)
+
+    def met_before(self, day: int, most: int) -> NDArray[np.int64]:
+        """Return those below."""
+        found = self.below.met_before(day, most)
+        return found[self._there(found)]
+
+    def between(self, begin: int, end: int, most: int) -> NDArray[np.int64]:
+        """Return those below."""
+        found = self.below.between(begin, end, most)
+        return found[self._there(found)]
 
     def compact(self) -> None:
         """What is above."""

@@ -3,7 +3,8 @@
     settings    format, and what the index was created with
     documents   number, id, record, text
     postings    key, number: a row for every key of every document
-    counts      how many documents there are, in stripes: add them up
+    counts      how many documents there are, and how many expired, in stripes: add them up
+    days, met   the first number of every day; the day on which a document was last met again
     numbers     the sequence that documents are numbered by
 
 An id is stored as 128 bits of its BLAKE2b hash: text takes no NUL and a B-tree nothing longer than 2.7 kB, and the
@@ -14,6 +15,9 @@ transaction ends; everybody passes a gate before. One with many keys closes the 
 in READ COMMITTED, is all that was committed before. A removal locks its id alone: whoever found the document by a key
 is decided as if it had come first. Of two batches, each of which replaces what the other one's verdicts rest on, both
 cannot have come first: so batches with an id that is stored take one lock more, the last in the order.
+
+Days are written first of all, then that documents were met again, in ascending order, and what a removal leaves of it
+is passed over where another transaction has it: so there is no deadlock either. `compact` drops what is left behind.
 """
 
 import json
@@ -50,6 +54,12 @@ _CREATE = """
     create index postings_by_key on postings (key, number);
     create table counts (stripe integer primary key, documents bigint not null) with (fillfactor = 10);
     insert into counts select stripe, 0 from generate_series(0, 63) stripe"""
+_CREATE_DAYS = """
+    create table if not exists days (day integer primary key, first bigint not null);
+    create table if not exists met (number bigint primary key, day integer not null);
+    create index if not exists met_by_day on met (day, number);
+    alter table counts add column if not exists expired bigint not null default 0"""
+_HAS_DAYS = "select to_regclass('met') is not null"
 _HAS_LZ4 = "select 'lz4' = any(enumvals) from pg_settings where name = 'default_toast_compression'"
 _SETTINGS = "select format, settings::text, 'settings'::regclass::oid::bigint from settings"
 
@@ -83,7 +93,32 @@ _TEXTS = """
 _NEXT = "select nextval('numbers') from generate_series(1, %s)"
 _REMOVE = """
     with gone as (delete from documents where number = any(%s) returning 1)
-    update counts set documents = documents - (select count(*) from gone) where stripe = pg_backend_pid() %% 64"""
+    update counts set documents = documents - (select count(*) from gone), expired = expired + %s
+    where stripe = pg_backend_pid() %% 64"""
+_UNMEET = """
+    delete from met where number in (
+        select number from met where number = any(%s) order by number for update skip locked)"""
+_MEET = """
+    insert into met (number, day)
+    select number, %(day)s from unnest(%(met)s) met (number)
+    where number < coalesce((select min(first) from days where day >= %(day)s), number + 1)
+    on conflict (number) do update set day = excluded.day where met.day < excluded.day"""
+_BEGIN_DAY = """
+    insert into days select %s, case when exists (select from days) then %s else 0 end
+    on conflict (day) do update set first = excluded.first where days.first > excluded.first"""
+_OVER = """
+    with over as (delete from days where day < %(over)s returning 1)
+    insert into days select %(over)s, (select coalesce(max(number) + 1, 0) from documents)
+    where exists (select from over) and not exists (select from days where day >= %(over)s) on conflict do nothing"""
+_DAYS = "select day, first from days order by day"
+_MET = """
+    select string_agg(int8send(place), ''), string_agg(int8send(day), '')
+    from unnest(%s) with ordinality asked (number, place) join met using (number)"""
+_MET_BEFORE = """
+    select number from met join documents using (number) where day < least(%s, 2147483647)::integer
+    order by day, number limit %s"""
+_BETWEEN = "select number from documents where number >= %s and number < %s order by number limit %s"
+_EXPIRED = "select sum(expired)::bigint from counts"
 _ADD = """
     insert into documents (number, id, record, text)
     select * from unnest(%s, %s, %b::bytea[], %b::bytea[])"""
@@ -148,6 +183,7 @@ def _create(connection: Connection, address: Address, settings: dict[str, Any]) 
         if _value(connection, "select to_regnamespace(%s) is null", address.index):
             connection.execute(b'create schema "%s"' % address.index.encode())  # a name that was checked
         connection.execute(_CREATE, prepare=False)
+        connection.execute(_CREATE_DAYS, prepare=False)
         if _value(connection, _HAS_LZ4):
             connection.execute("alter table documents alter text set compression lz4")
         connection.execute("insert into settings values (%s, %s)", [FORMAT, json.dumps(settings)])
@@ -176,6 +212,12 @@ class PostgresStore(Store):
             )
         self.settings: dict[str, Any] = json.loads(found[1])
         self._space = int(np.int64(found[2]).astype(np.int32))
+        self._begun = (-1, 0)
+        """The latest day that is known to have begun, and a number that is not before it."""
+        self._dated = bool(connections.run(lambda connection: _value(connection, _HAS_DAYS)))
+        if not self._dated and not connections.read_only:
+            connections.run(_date)
+            self._dated = True
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.shown!r})"
@@ -245,8 +287,11 @@ class PostgresStore(Store):
             numbers = np.sort(np.array(found, np.int64).ravel())
         try:
             with self._connections.telling(), connection.pipeline():
-                _do(connection, change, numbers)
+                day, first = self._begun
+                _do(connection, change, numbers, begins=day < change.day or bool((numbers < first).any()))
                 connection.execute("commit")
+            if change.ids and self._begun[0] < change.day:
+                self._begun = (change.day, int(numbers[0]))
         except Lost:
             connection.close()
             if not self._was_done(section.stripes, change, numbers):
@@ -263,12 +308,39 @@ class PostgresStore(Store):
         """All keys with the numbers that stand under them."""
         return ((key % (1 << 64), np.sort(bigints(found))) for key, found in self._walk(_POSTINGS))
 
+    def days(self) -> list[tuple[int, int]]:
+        """Of an index that nobody wrote to since there are days, none."""
+        return [(day, first) for day, first in self._dated_rows(_DAYS)]
+
+    def met(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """By number."""
+        found = np.full(len(numbers), -1, np.int64)
+        if len(numbers) and self._dated:
+            places, days = self._columns(_MET, Bigints(numbers))
+            found[places - 1] = days
+        return found
+
+    def met_before(self, day: int, most: int) -> NDArray[np.int64]:
+        """The earliest first."""
+        return np.array([number for (number,) in self._dated_rows(_MET_BEFORE, day, most)], np.int64)
+
+    def between(self, begin: int, end: int, most: int) -> NDArray[np.int64]:
+        """By number."""
+        found = self._read(lambda connection: connection.execute(_BETWEEN, [begin, end, most]).fetchall())
+        return np.array([number for (number,) in found], np.int64)
+
+    def _dated_rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        if not self._dated:
+            return []
+        return self._read(lambda connection: connection.execute(statement, values).fetchall())
+
     def compact(self) -> None:
         """Drop what removed documents left behind. Others go on meanwhile; the space is used again by what comes."""
         with self._connections.telling(), closing(self._connections.connect()) as connection:
             connection.execute(_WHOLE_TABLES, prepare=False)
             connection.execute(_DROP_GONE)
-            connection.execute("vacuum (analyze) documents, postings, counts")
+            connection.execute(_DROP_GONE.replace("postings", "met"))
+            connection.execute("vacuum (analyze) documents, postings, counts, met")
 
     def refresh(self) -> None:
         """Nothing to do: what others committed is always seen."""
@@ -283,6 +355,7 @@ class PostgresStore(Store):
             "engine": f"PostgreSQL {version.split()[0]}",
             "bytes": size,
             "durable": durable,
+            "expired": sum(number for (number,) in self._dated_rows(_EXPIRED)),
             "read_only": self._connections.read_only,
         }
 
@@ -370,9 +443,26 @@ class PostgresStore(Store):
             ) from error
 
 
-def _do(connection: Connection, change: Change, numbers: NDArray[np.int64]) -> None:
+def _date(connection: Connection) -> None:
+    """Let an index that was made before there were days have them: what is there counts as added today."""
+    with connection.transaction():
+        connection.execute("select pg_advisory_xact_lock(hashtext('neardup create'), 0)")
+        connection.execute(_CREATE_DAYS, prepare=False)
+
+
+def _do(connection: Connection, change: Change, numbers: NDArray[np.int64], *, begins: bool) -> None:
+    """begins: this may be the first change of its day."""
+    removed = Bigints(np.array([number for number, _ in change.removed], np.int64))
+    if change.ids and begins:
+        connection.execute(_BEGIN_DAY, [change.day, int(numbers[0])])
+    if change.over:
+        connection.execute(_OVER, {"over": change.over})
+    if change.met:
+        met = np.unique(np.array(change.met, np.int64))
+        connection.execute(_MEET, {"day": change.day, "met": Bigints(met[~np.isin(met, removed.values)])})
     if change.removed:
-        connection.execute(_REMOVE, [Bigints(np.array([number for number, _ in change.removed], np.int64))])
+        connection.execute(_UNMEET, [removed])
+        connection.execute(_REMOVE, [removed, len(change.removed) if change.expired else 0])
     if not change.ids:
         return
     for start, stop in _pieces(change):

@@ -5,7 +5,8 @@
     documents   number, big endian → record
     texts       number → text, where it is kept
     ids         96 bits of BLAKE2 of the id → number
-    default     counts: the next number, documents, and how many were removed since the last compaction
+    default     counts: the next number, documents, and how many were removed since the last compaction; and when
+                documents were last seen (`rocks_days`)
 
 RocksDB was chosen by measuring (benchmarks/index): most look-ups of a filter find nothing, and its Bloom filters answer
 these from memory; what it writes is sorted and compressed, half of what a B-tree takes; a commit is one append.
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import OutputError, StoreError
+from neardup.index import rocks_days
 from neardup.index.rocks_folder import Counts, Folder, discard, make, require, settings_of
 from neardup.index.rocks_folder import exists as exists
 from neardup.index.store import FIRST, MOST, Change, Holders, Row, Store
@@ -70,6 +72,7 @@ class RocksStore(Store):
 
     def _open(self) -> None:
         folder = Folder(self.path, read_only=self.read_only)
+        self._days = rocks_days.days(folder)
         self._counts, self._folder = folder.counts(), folder
 
     def state(self) -> str:
@@ -230,16 +233,24 @@ class RocksStore(Store):
         if following + n > _LAST_NUMBER:
             raise StoreError(f"{self.path}: {following:,} documents were added, and {_LAST_NUMBER:,} are the most.")
         counts = Counts(following + n, documents + n - removed, gone + removed)
-        self._write(self._batch(change, counts))
+        batch = self._batch(change, counts)
+        if batch is None:
+            return
+        self._write(batch)
         self._counts = counts
+        if change.over or (change.ids and (not self._days or self._days[-1][0] < change.day)):
+            self._days = rocks_days.days(self._usable())
 
     def _batch(self, change: Change, counts: Counts) -> Any:
-        """All that changes. The handles of families stay in here: one that the frame of an error still has would keep
-        the database open."""
+        """All that changes; None where nothing does. The handles of families stay in here: one that the frame of an
+        error still has would keep the database open."""
         from rocksdict import WriteBatch
 
         batch, folder, following = WriteBatch(raw_mode=True), self._usable(), self._counts.following
         documents, texts, ids, keys = (folder.handle[f] for f in ("documents", "texts", "ids", "keys"))
+        dated = rocks_days.put(batch, folder, change, following, self._days)
+        if not (dated or change.ids or change.removed):
+            return None
         for number, id in change.removed:
             name = number.to_bytes(4, "big")
             batch.delete(name, documents)
@@ -320,6 +331,22 @@ class RocksStore(Store):
             latest, *older = (numbers for _, numbers in parts)
             yield name, b"".join([*older, latest]) if older else latest
 
+    def days(self) -> list[tuple[int, int]]:
+        """As they are stored."""
+        return rocks_days.days(self._usable())
+
+    def met(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """By number."""
+        return rocks_days.met(self._usable(), numbers.tolist())
+
+    def met_before(self, day: int, most: int) -> NDArray[np.int64]:
+        """The earliest first."""
+        return rocks_days.met_before(self._usable(), day, most)
+
+    def between(self, begin: int, end: int, most: int) -> NDArray[np.int64]:
+        """By number."""
+        return rocks_days.between(self._usable(), begin, end, most)
+
     def compact(self) -> None:
         """Numbers of removed documents leave the lists; then every level is merged into the last."""
         with self.writing(np.empty(0, np.uint64), []):
@@ -389,6 +416,7 @@ class RocksStore(Store):
                 "bytes": folder.size(),
                 "read_only": self.read_only,
                 "removed_since_compaction": folder.counts().removed,
+                "expired": rocks_days.expired(folder),
                 "memory": folder.memory(),
             }
 

@@ -26,7 +26,7 @@ from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError
 from neardup.index.store import FORMAT
 
 FAMILIES = ("keys", "documents", "texts", "ids")
-_ASKED_IN_VAIN = ("keys", "ids")
+_ASKED_IN_VAIN = ("keys", "ids", "default")
 """Families of which mostly what is not there is asked for: filters answer that."""
 _COUNTS = struct.Struct("<QQQ")
 _MARK = struct.Struct("<Q")
@@ -169,7 +169,7 @@ class Folder:
         self._db = self._opened(new)
         self.family: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
         self.handle: dict[str, Any] = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
-        self._default: Any = self._db.get_column_family_handle("default")
+        self.default_handle: Any = self._db.get_column_family_handle("default")
         try:
             if read_only:
                 self.catch_up()
@@ -278,7 +278,12 @@ class Folder:
 
     def put_counts(self, batch: Any, counts: Counts) -> None:
         """Into a batch."""
-        batch.put(b"counts", _COUNTS.pack(*counts), self._default)
+        batch.put(b"counts", _COUNTS.pack(*counts), self.default_handle)
+
+    @property
+    def default(self) -> Any:
+        """The family of counts and days."""
+        return self._db
 
     def reached(self) -> int:
         """RocksDB's sequence number: another one after every change."""
@@ -322,10 +327,9 @@ class Folder:
     def compact(self) -> None:
         """Every level is merged into the last."""
         try:
-            for family in self.family.values():
+            for family in (*self.family.values(), self._db):
                 family.flush()
                 family.compact_range(None, None)
-            self._db.flush()
         except Exception as error:
             raise self.refusal(error) from error
 
@@ -349,7 +353,7 @@ class Folder:
         for family in (*self.family.values(), self._db):
             with suppress(Exception):  # a flush that fails, on a full disk: all of it is in the log
                 family.close()
-        self.family, self.handle, self._default, self._db = {}, {}, None, None
+        self.family, self.handle, self.default_handle, self._db = {}, {}, None, None
         if self._mark >= 0:
             os.close(self._mark)
             self._mark = -1

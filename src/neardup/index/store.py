@@ -4,12 +4,18 @@
                 latest MOST
     documents   number → record (`records`), and the text where it is kept
     ids         id → number
+    days        day → the first number of the documents that were added then
+    met         number → the day on which a stored document was last met again, where it ever was
 
 Documents are numbered in the order of adding, from 0, and a number is never given twice. A removed document leaves its
 number standing under its keys until the store is compacted: whoever looks up keys may meet numbers without a record. It
 takes nobody's place there: where more than MOST documents have a key, older ones are read for those that are gone.
+
+A document was last seen on the day on which it was last met again, or else added: numbers ascend, so that the first
+number of each day dates all of them without a byte for each. Days are counted from 1970-01-01, in UTC.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -31,6 +37,11 @@ are removed."""
 
 FIRST = 16
 """Documents that a look-up returns besides of a key that more have: those that came before the key was crowded."""
+
+
+def today() -> int:
+    """Return the day, counted from 1970-01-01, in UTC."""
+    return int(time.time() // 86400)
 
 
 class Holders(NamedTuple):
@@ -59,6 +70,14 @@ class Change:
     """None where the text is not kept."""
     removed: list[tuple[int, str]] = field(default_factory=list)
     """Number and id of documents that are there."""
+    met: list[int] = field(default_factory=list)
+    """Numbers of stored documents that were met again; a store remembers it once a day."""
+    day: int = field(default_factory=lambda: today())
+    """Of this change."""
+    expired: bool = False
+    """Whether the removed documents are counted as expired."""
+    over: int = 0
+    """All documents of days before this one are gone, or were met again: those days are forgotten."""
 
 
 class Row(NamedTuple):
@@ -128,6 +147,23 @@ class Store(ABC):
         """All keys with the numbers that stand under them, in no special order."""
 
     @abstractmethod
+    def days(self) -> list[tuple[int, int]]:
+        """Return the days on which documents were added, ascending, each with the first number of that day. Documents
+        with lower numbers than the first of these were all met again."""
+
+    @abstractmethod
+    def met(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the days on which these documents were last met again; -1 where they never were."""
+
+    @abstractmethod
+    def met_before(self, day: int, most: int) -> NDArray[np.int64]:
+        """Return up to `most` stored documents that were met again, and last before this day."""
+
+    @abstractmethod
+    def between(self, begin: int, end: int, most: int) -> NDArray[np.int64]:
+        """Return the first stored documents with begin <= number < end, up to `most`, ascending."""
+
+    @abstractmethod
     def compact(self) -> None:
         """Drop what removed documents left behind, and give the space back."""
 
@@ -137,7 +173,7 @@ class Store(ABC):
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """For people: engine and its version, bytes on disk, whether it is read-only."""
+        """For people: engine and its version, bytes on disk, whether it is read-only, how many documents expired."""
 
     @abstractmethod
     def close(self) -> None:

@@ -5,7 +5,7 @@
     check    documents in, verdicts out; nothing is stored
     filter   lines in, the lines of new documents out
     remove   forget documents by their id
-    about    info, export, compact: the index as a whole
+    about    info, export, expire, compact: the index as a whole
 
 Shared: place (where an index is), inputs (options and files), lines (JSONL as it arrives), pipe (standard output,
 signals), tally (counts).
@@ -13,7 +13,7 @@ signals), tally (counts).
 
 import click
 
-from neardup.cli.index.about import compact, export, info
+from neardup.cli.index.about import compact, expire, export, info
 from neardup.cli.index.add import add
 from neardup.cli.index.check import check
 from neardup.cli.index.create import create
@@ -41,5 +41,5 @@ def command() -> None:
     """
 
 
-for _part in (create, add, check, filter_, remove, info, export, compact):
+for _part in (create, add, check, filter_, remove, info, export, expire, compact):
     command.add_command(_part)

@@ -1,4 +1,4 @@
-"""neardup index info|export|compact PATH."""
+"""neardup index info|export|expire|compact PATH."""
 
 import json
 import math
@@ -117,6 +117,9 @@ def _show(facts: dict[str, Any], recipe: "Recipe", keep: str) -> None:
     if facts["bytes_per_document"] is not None:
         size += f", {facts['bytes_per_document']:,.0f} bytes a document"
     table.add_row("on disk", size)
+    if facts["oldest"]:
+        gone = f"; {facts['expired']:,} expired" if facts.get("expired") else ""
+        table.add_row("seen", f"none of them last before {facts['oldest']}{gone}")
     if facts.get("removed_since_compaction"):
         table.add_row("removed", f"{facts['removed_since_compaction']:,} since it was compacted")
     table.add_row("engine", f"{facts['engine']}, format {facts['format']}")
@@ -180,6 +183,33 @@ def export(path: str, out: Path, overwrite: bool, quiet: bool) -> None:
     with opened(path, read_only=True) as index:
         number = index.export(out)
     Talk(quiet=quiet).say(f"{many(number, 'document')} in {out}")
+
+
+@click.command(no_args_is_help=True, short_help="Forget documents that were not seen for long.")
+@index_path
+@click.option(
+    "--keep-days",
+    type=click.IntRange(1),
+    required=True,
+    help="Keep documents that were added or met again within so many days.",
+)
+@_QUIET
+def expire(path: str, keep_days: int, quiet: bool) -> None:
+    """Forget the documents that were not seen for long: neither added nor met again as a duplicate.
+
+    Days are counted in UTC, and a document stays up to a day longer. Other processes read meanwhile; in a database they
+    also write. Stopped at any time, it goes on where it was. `neardup index compact` gives the space back.
+
+    \b
+    neardup index expire seen.ndx --keep-days 30
+    """
+    without_unneeded()
+    from neardup.cli.show import Talk, many
+
+    with opened(path) as index:
+        expired = index.expire(days=keep_days)
+        left = len(index)
+    Talk(quiet=quiet).say(f"{shown(path)}: {many(expired, 'document')} expired, {left:,} left")
 
 
 @click.command(no_args_is_help=True, short_help="Give back the space of removed documents.")
