@@ -1,8 +1,8 @@
 """WARC files: which records are documents, encodings, exact copies, damage."""
 
+import bz2
 import gzip
 import re
-import sys
 import zlib
 from collections.abc import Callable
 from encodings.aliases import aliases
@@ -12,11 +12,12 @@ from typing import Any
 import brotli
 import numpy as np
 import pytest
+import zstandard
 
-from neardup.errors import InputError, MissingExtra
+from neardup.errors import InputError
 from neardup.sources import Fields, Problems
 from neardup.sources.compression import open_plain
-from neardup.sources.warc import Warc, _charset, _fastwarc
+from neardup.sources.warc import Warc, _charset
 from tests.sources.reading import NOTHING, documents, input_file, texts
 from tests.sources.warcfile import crawl, http, members, record, response
 
@@ -39,7 +40,30 @@ ENCODED = {
     "br": (brotli.compress(PAGE), ["Content-Encoding: br"]),
     "chunked": (_chunked(PAGE), ["Transfer-Encoding: chunked"]),
     "both": (_chunked(gzip.compress(PAGE)), ["Transfer-Encoding: chunked", "Content-Encoding: gzip"]),
+    "zstd": (zstandard.compress(PAGE), ["Content-Encoding: zstd"]),
+    "x-gzip": (gzip.compress(PAGE), ["content-encoding: X-GZIP"]),
+    "identity": (PAGE, ["Content-Encoding: identity"]),
+    "of the transfer": (_chunked(gzip.compress(PAGE)), ["Transfer-Encoding: gzip, chunked"]),
+    "two": (brotli.compress(gzip.compress(PAGE)), ["Content-Encoding: gzip, br"]),
+    "two headers": (brotli.compress(gzip.compress(PAGE)), ["Content-Encoding: gzip", "Content-Encoding: br"]),
+    "two members": (gzip.compress(PAGE[:50]) + gzip.compress(PAGE[50:]), ["Content-Encoding: gzip"]),
+    "noise behind": (gzip.compress(PAGE) + b"noise", ["Content-Encoding: gzip"]),
+    "folded header": (gzip.compress(PAGE), ["Content-Encoding:\r\n  gzip"]),
+    "chunk extension": (_chunked(PAGE).replace(b"\r\n", b"; a=b\r\n", 1), ["Transfer-Encoding: chunked"]),
+    "chunks of LF": (b"5\n%s\n%x\n%s\n0\n\n" % (PAGE[:5], len(PAGE) - 5, PAGE[5:]), ["Transfer-Encoding: chunked"]),
+    "no last chunk": (_chunked(PAGE)[:-5], ["Transfer-Encoding: chunked"]),
     "undone, header left": (PAGE, ["Content-Encoding: gzip", "Transfer-Encoding: chunked"]),
+    "chunks undone": (gzip.compress(PAGE), ["Content-Encoding: gzip", "Transfer-Encoding: chunked"]),
+    "content undone": (_chunked(PAGE), ["Content-Encoding: gzip", "Transfer-Encoding: chunked"]),
+    "unknown": (PAGE, ["Content-Encoding: utf-8"]),
+}
+
+UNDECODABLE = {
+    "damaged": (gzip.compress(PAGE)[:-8] + bytes(8), ["Content-Encoding: gzip"]),
+    "another": (bz2.compress(PAGE) + bytes(9), ["Content-Encoding: bzip2"]),
+    "cut br": (brotli.compress(PAGE)[:-9] + b"", ["Content-Encoding: br"]),
+    "many": (gzip.compress(PAGE), ["Content-Encoding: " + "gzip, " * 9]),
+    "binary": (bytes(99), ["Content-Encoding: zstd"]),
 }
 
 
@@ -48,6 +72,31 @@ def test_http_encodings(encoding: str, tmp_path: Path) -> None:
     body, headers = ENCODED[encoding]
     file = _file(tmp_path, response(1, body, *headers))
     assert texts(file) == [PAGE.decode()]
+
+
+@pytest.mark.parametrize("encoding", UNDECODABLE)
+def test_bodies_that_cannot_be_decoded(encoding: str, tmp_path: Path) -> None:
+    body, headers = UNDECODABLE[encoding]
+    file = _file(tmp_path, response(1, body, *headers) + response(2, b"good"))
+    problems = Problems("skip")
+    assert texts(file, problems=problems) == ["good"]
+    assert [(p.position, p.kind) for p in problems.found] == [(1, "not decodable")]
+
+
+def test_a_cut_gzip_body_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).integers(97, 123, 5000, dtype=np.uint8).tobytes()
+    [text] = texts(_file(tmp_path, response(1, gzip.compress(noise)[:-900], "Content-Encoding: gzip")))
+    assert 1000 < len(text) < 5000
+    assert noise.decode().startswith(text)
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_heads_of_responses(end: str, tmp_path: Path) -> None:
+    head = end.join(["HTTP/1.0 200", "CONTENT-TYPE :text/plain", "no colon", "Content-Type: image/png", "", ""])
+    kind = "application/http"
+    heads = [head.encode(), head.encode()[: -len(end)], b"HTTP/1.1 OK\r\n\r\n", b""]
+    blocks = [record("response", n, head + b"body", url="http://a/", content_type=kind) for n, head in enumerate(heads)]
+    assert texts(_file(tmp_path, b"".join(blocks))) == ["body", ""]
 
 
 def test_which_records_are_documents(tmp_path: Path) -> None:
@@ -216,15 +265,3 @@ def test_long_records_and_bombs(tmp_path: Path) -> None:
         (3, "too long"),
         (5, "too long"),
     ]
-
-
-def test_without_fastwarc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fastwarc.warc", None)
-    _fastwarc.cache_clear()
-    try:
-        with pytest.raises(MissingExtra, match=r"reading WARC files .*neardup\[web\]"):
-            texts(_file(tmp_path, response(1, b"a")))
-        wet = record("conversion", 9, b"wet", url="http://w", content_type="text/plain")
-        assert texts(_file(tmp_path, wet, "a.wet")) == ["wet"]
-    finally:
-        _fastwarc.cache_clear()

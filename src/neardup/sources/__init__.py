@@ -9,7 +9,7 @@
     csv             CSV, TSV
     lines           a line of a text file is a document
     folder          a file is a document: text files, HTML pages
-    warc            WARC and WET files; warc_records frames them
+    warc            WARC and WET files; warc_records frames them, http undoes encodings within a limit
     table           tables and lists in memory
     tabular         what formats with named columns share
     linewise        files of lines: byte ranges, blocks, line numbers

@@ -5,8 +5,7 @@ text/*, and the conversions (the texts of WET files). Other records (warcinfo, r
 redirects …) are not documents, but stay in what is written, and so does what is reported as a problem.
 
 The id is the WARC-Record-ID without its brackets, or the target URI where the id field is "url". Transfer and
-content encodings (chunked, gzip, deflate, br, zstd) are undone by fastwarc; some crawlers undo them and leave
-the header, so a body that does not decode but looks like text is taken as it is.
+content encodings (chunked, gzip, deflate, br, zstd) are undone by `http`, up to the longest that a document may be.
 
 A file is one split. What is kept is copied byte for byte if the file is uncompressed, or gzip with a member
 per record, which is how WARC files are meant to be. Otherwise (one gzip member, zst …) the *content* is
@@ -16,25 +15,22 @@ copied byte for byte and compressed anew: gzip with a member per record, the oth
 import codecs
 import gzip
 import io
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.errors import InputError, MissingExtra
+from neardup.errors import InputError
 from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
 from neardup.sources.compression import Unpacked, create, open_plain
 from neardup.sources.files import open_binary
+from neardup.sources.http import TooLong, Undecodable, cut_head, decoded
 from neardup.sources.warc_records import Record, copy_range, ranges_to_keep, records
-
-if TYPE_CHECKING:
-    from fastwarc.warc import WarcRecord
 
 _HTML = ("text/html", "application/xhtml+xml")
 # How programs spell texts in ASCII: no server sends them, and decoding punycode takes quadratic time.
@@ -89,16 +85,13 @@ class Warc(Format):
                     )
                 yield record, None
                 continue
+            page = None
             try:
-                page = _page(record, split.file, limit)
-            except _Undecodable as error:
-                where = f"the record at byte {record.start:,}"
-                if error.long:
-                    _too_long(problems, name, record, f"{where}, once decoded,")
-                else:
-                    problems.report(name, record.number, "not decodable", f"{where}: {error}")
-                yield record, None
-                continue
+                page = _page(record, limit)
+            except TooLong:
+                _too_long(problems, name, record, f"the record at byte {record.start:,}, once decoded,")
+            except Undecodable as error:
+                problems.report(name, record.number, "not decodable", f"the record at byte {record.start:,}: {error}")
             yield record, page
 
     def _pages(self, split: Split, problems: Problems) -> Iterator[list[_Page]]:
@@ -204,12 +197,6 @@ class _Nowhere:
         return len(data)
 
 
-class _Undecodable(Exception):
-    def __init__(self, reason: str, *, long: bool = False) -> None:
-        super().__init__(reason)
-        self.long = long
-
-
 def _too_long(problems: Problems, name: str, record: Record, what: str) -> None:
     limit = problems.max_document_bytes
     detail = f"{what} has more than {limit:,}" if what.endswith(",") else f"{what}, more than {limit:,}"
@@ -249,7 +236,7 @@ def _known(charset: str) -> str | None:
     return None if codec.name in _NOTATIONS else codec.name
 
 
-def _page(record: Record, file: InputFile, limit: int) -> _Page | None:
+def _page(record: Record, limit: int) -> _Page | None:
     header, body = record.header, record.block
     assert body is not None
     content_type = header.get("content-type")
@@ -257,9 +244,11 @@ def _page(record: Record, file: InputFile, limit: int) -> _Page | None:
     if record.kind == "response":
         if _media_type(content_type) != "application/http" and not body.startswith(b"HTTP/"):
             return None
-        status, content_type, body = _http(record, limit)
-        if status is None or not 200 <= status <= 299:
+        head = cut_head(body)
+        status, content_type = head.status, head.content_type
+        if status is None or not 200 <= status <= 299 or not _textual(_media_type(content_type)):
             return None
+        body = decoded(body, head, limit)
     media_type = _media_type(content_type)
     if not _textual(media_type):
         return None
@@ -277,53 +266,6 @@ def _page(record: Record, file: InputFile, limit: int) -> _Page | None:
         html=html,
         text=body,
     )
-
-
-@cache
-def _fastwarc() -> "type[WarcRecord]":
-    """What decodes HTTP.
-
-    Its version 1 warns of its own old names when it is imported; that is not for our users.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            from fastwarc.warc import WarcRecord
-    except ImportError as error:
-        raise MissingExtra("reading WARC files", "web") from error
-    return WarcRecord
-
-
-def _http(record: Record, limit: int) -> tuple[int | None, str | None, bytes]:
-    """Status, content type and decoded body of an HTTP response.
-
-    The body is not decoded where it is not wanted.
-    """
-    warc_record = _fastwarc()
-    assert record.block is not None
-    stored = record.head + record.block
-    try:
-        parsed = warc_record.from_bytes(stored)
-        parsed.parse_http(auto_decode="all", quirks_mode=True)
-        headers = parsed.http_headers
-        status = headers.status_code if headers is not None else None
-        content_type = headers.get("Content-Type") if headers is not None else None
-        if status is None or not 200 <= status <= 299 or not _textual(_media_type(content_type)):
-            return status, content_type, b""
-        reader = parsed.reader
-        body = b"" if reader is None else reader.read(limit + 1)
-    except (OSError, ValueError) as error:
-        plain = warc_record.from_bytes(stored)
-        plain.parse_http(auto_decode="none", quirks_mode=True)
-        if plain.reader is None or plain.http_headers is None:
-            raise _Undecodable(str(error)[:200]) from error
-        body = plain.reader.read()
-        if b"\0" in body[:1024] or body[:2] == b"\x1f\x8b":
-            raise _Undecodable(str(error)[:200]) from error
-        status, content_type = plain.http_headers.status_code, plain.http_headers.get("Content-Type")
-    if len(body) > limit:
-        raise _Undecodable("too long", long=True)
-    return status, content_type, body
 
 
 def _table(pages: list[_Page]) -> pa.RecordBatch:
