@@ -444,17 +444,18 @@ def test_who_may_read_may_not_label(chromium, run, tmp_path_factory):
             assert not page.get_by_label("Your name").is_visible()
             if may:
                 page.wait_for_selector("[data-verdict=undecided][aria-pressed=true]")
-                assert label_file(run)[-1]["labeller"] == "ann"
+                assert label_file(run)[-1]["labeller"] == "ann (write)"
                 assert page.inner_text("#tally").endswith(" · ann")
             else:
-                page.get_by_text("This token may read; writing needs the write token.").wait_for()
+                page.get_by_text("The token read has the right to read; this needs write or admin.").wait_for()
             assert len(label_file(run)) == before + may
             context.close()
         _many_label_at_once(guarded, run)
 
 
 def _many_label_at_once(guarded, run) -> None:
-    """Every label is in the file, whole, under the name beside the token; one in the label itself is passed over."""
+    """Every label is in the file, whole, under the name beside the token and the token's own; one in the label itself
+    is passed over."""
     before = len(label_file(run))
     given = [(pair, f"Ünal {person}") for person in range(4) for pair in range(12)]
 
@@ -470,8 +471,8 @@ def _many_label_at_once(guarded, run) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(label, given)) == {200}
     written = label_file(run)[before:]
-    assert sorted(each["labeller"] for each in written) == sorted(person for _, person in given)
-    assert all(each["labeller"] == each["note"] for each in written)
+    assert sorted(each["labeller"] for each in written) == sorted(f"{person} (write)" for _, person in given)
+    assert all(each["labeller"] == f"{each['note']} (write)" for each in written)
 
 
 def test_a_read_only_service_takes_no_labels(run, tmp_path_factory):

@@ -96,6 +96,13 @@ class Service:
         return self.process.communicate(timeout=30)[1]
 
 
+def secret_file(path: Path, content: str) -> Path:
+    """A file that nobody else may read; the same one when it is written again."""
+    path.touch(0o600)
+    path.write_text(content)
+    return path
+
+
 @contextmanager
 def serving(index: Path | str | None, *options: str, environment: dict[str, str] | None = None) -> Iterator[Service]:
     """For as long as the block lasts."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from neardup.service.routes import ROUTES
-from tests.service.serving import WRITE, fresh, serving
+from tests.service.serving import WRITE, fresh, secret_file, serving
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/service.md").read_text()
@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs/service.md").read_text()
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("documented")
-    (made / "write-token").write_text(f"{WRITE}\n")
+    secret_file(made / "write-token", f"{WRITE}\n")
     return made
 
 

@@ -17,6 +17,7 @@ from neardup.service.problems import KINDS
 from neardup.service.routes import ROUTES
 from neardup.service.settings import Settings
 from neardup.service.shapes import LONGEST_ID
+from neardup.service.tokens import RIGHTS, Token
 
 # Its checks are imported when they are first needed, deep in the stack, where Python 3.11 cannot compile them.
 for module in pkgutil.iter_modules(schemathesis.specs.openapi.__path__, "schemathesis.specs.openapi."):
@@ -89,10 +90,10 @@ def test_examples_are_answered(service):
 
 
 def test_tokens_are_described_where_there_are_any():
-    guarded = openapi.description(Settings(read_token="r" * 20, write_token="w" * 20))
+    guarded = openapi.description(Settings(tokens=(Token.of("r", "r" * 20, "read"),)))
     for route in ROUTES:
         needs = guarded["paths"][route.path][route.method.lower()].get("security")
-        expected = {"open": None, "read": [{"read": []}, {"write": []}], "write": [{"write": []}]}[route.level]
+        expected = [{right: []} for right in RIGHTS[RIGHTS.index(route.level) :]] if route.level != "open" else None
         assert needs == expected
         assert "security" not in DESCRIPTION["paths"][route.path][route.method.lower()]
 

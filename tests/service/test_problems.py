@@ -216,7 +216,8 @@ def test_nothing_of_documents_is_said_elsewhere(tmp_path):
         said = service.stop()
     lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     assert [line["status"] for line in lines] == [200, 409, 422, 404, 404, 200]
-    assert set(lines[0]) == {"time", "id", "method", "route", "status", "ms", "bytes", "sent", "documents"}
+    assert set(lines[0]) == {"time", "id", "method", "route", "status", "ms", "bytes", "sent", "documents", "token"}
+    assert lines[0]["token"] == "write"
     assert lines[-1]["documents"] == 1
     assert [line["route"] for line in lines][3:5] == ["/v1/documents/{id}", "unknown"]
     for word in (*secret.split()[:1], id_, WRITE):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from neardup._version import __version__
 from neardup.atomic import appearing
 from neardup.audit.judging import Truth, check_inputs, digest_of
-from neardup.audit.labels import REASONS, Label, Labels
+from neardup.audit.labels import LONGEST_NAME, REASONS, Label, Labels
 from neardup.audit.precision import Precision, precision_of
 from neardup.audit.strata import Stratum, draw
 from neardup.comparing.marked import Segment, segments
@@ -64,7 +64,7 @@ class LabellingSession:
 
     def __init__(self, folder: Path, *, labeller: str = "") -> None:
         """Go on with what is in a folder."""
-        self.folder, self.labeller = folder, labeller
+        self.folder, self.labeller, self.token = folder, labeller, ""
         path = folder / "pairs.jsonl"
         try:
             with path.open(encoding="utf-8") as file:
@@ -102,10 +102,15 @@ class LabellingSession:
                 )
         return session
 
-    def by(self, labeller: str) -> "LabellingSession":
-        """The same session, with the same labels, as another person goes on with it."""
+    def by(self, labeller: str, token: str = "") -> "LabellingSession":
+        """The same session, with the same labels, as another person goes on with it.
+
+        Args:
+            labeller: The person's name, as given.
+            token: The name of the token that a service was asked with; unlike the person's it is known for certain.
+        """
         other = copy(self)
-        other.labeller = labeller
+        other.labeller, other.token = labeller, token or self.token
         return other
 
     def of_run(self, result: Result) -> bool:
@@ -138,7 +143,14 @@ class LabellingSession:
     def label(self, number: int, verdict: str | None, reason: str | None = None, note: str = "") -> Label:
         """Say something of a pair, or take it back (None). It is on disk when this returns."""
         pair = self.pairs[number]
-        return self.labels.add(Label(pair.first, pair.second, verdict, reason, note, self.labeller))
+        return self.labels.add(Label(pair.first, pair.second, verdict, reason, note, self._signed))
+
+    @property
+    def _signed(self) -> str:
+        """The labeller, with the token in brackets where one was used."""
+        if not self.token or not self.labeller:
+            return self.labeller or self.token
+        return f"{self.labeller[: LONGEST_NAME - len(self.token) - 3]} ({self.token})"
 
     def segments(self, number: int) -> list[Segment]:
         """Both texts with their differences, for display; nothing where a text was left out."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from neardup.index import Index
     from neardup.searching import Collection
     from neardup.service import Settings
+    from neardup.service.tokens import Token
 
 _MB = 1 << 20
 
@@ -43,6 +44,12 @@ _MB = 1 << 20
 )
 @click.option("--create/--no-create", default=True, show_default=True, help="Make the index where there is none.")
 @click.option("--read-only", is_flag=True, help="Answer questions and write nothing; another process may write.")
+@click.option(
+    "--tokens",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="TOML file of tokens with names, rights and limits; see `neardup token`. SIGHUP reads it again.",
+)
 @click.option(
     "--read-token-file",
     type=click.Path(path_type=Path),
@@ -115,7 +122,7 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
     kept in the user's cache folder.
 
     The address is printed when the service can be asked; its /docs describes everything. SIGTERM or Ctrl-C stop it:
-    requests in flight are answered, and what was acknowledged is on disk.
+    requests in flight are answered, and what was acknowledged is on disk. SIGHUP reads the files of tokens again.
 
     Tokens come from files or the environment, never from the command line, where everybody could read them.
     """
@@ -162,6 +169,7 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
                 grace=given["grace"],
                 ready=ready,
                 preparing=preparing,
+                reread=lambda: _tokens(given),
             )
         finally:
             log.close()
@@ -238,27 +246,27 @@ def _settings(given: dict[str, Any]) -> "Settings":
         concurrency=given["concurrency"],
         streams=given["streams"],
     )
-    return Settings(limits, _token(given, "read"), _token(given, "write"), given["read_only"])
+    return Settings(limits, _tokens(given), given["read_only"])
 
 
-def _token(given: dict[str, Any], kind: str) -> str | None:
-    path: Path | None = given[f"{kind}_token_file"]
-    name = f"NEARDUP_{kind.upper()}_TOKEN"
-    if path is None:
-        token = os.environ.get(name)
-        if token == "":
+def _tokens(given: dict[str, Any]) -> "tuple[Token, ...]":
+    """All tokens that options and environment name; read again on SIGHUP."""
+    from neardup.service.tokens import Token, Tokens, read_token, read_tokens
+
+    path: Path | None = given["tokens"]
+    found = [] if path is None else [*read_tokens(path)]
+    for right in ("read", "write"):
+        path, name = given[f"{right}_token_file"], f"NEARDUP_{right.upper()}_TOKEN"
+        secret = os.environ.get(name)
+        if secret == "":
             raise UsageError(f"{name} is set and empty. Give it a token, or unset it.")
-        return token
-    if name in os.environ:
-        raise UsageError(f"--{kind}-token-file and {name} are both given; leave one of them away.")
-    try:
-        token = path.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(f"--{kind}-token-file {path}: cannot be read ({why}).") from error
-    if not token:
-        raise UsageError(f"--{kind}-token-file {path}: is empty. Make a token with: openssl rand -hex 32")
-    return token
+        if path is not None and secret is not None:
+            raise UsageError(f"--{right}-token-file and {name} are both given; omit one of them.")
+        if path is not None:
+            found.append(read_token(path, f"--{right}-token-file", right, right))
+        elif secret is not None:
+            found.append(Token.of(right, secret, right))
+    return Tokens(found).all
 
 
 def _welcome(

@@ -1,10 +1,13 @@
 """An index behind HTTP, for crawlers that ask whether a page is new; and pages in a browser, for people.
 
-    settings    limits, tokens
+    settings    limits, the tokens at the start
     server      sockets, signals, the orderly end
     protocol    limits on connections and on the head of a request
     app         who asks what, and whether there is room
-    access      tokens, names, origins
+    access      who asks, under which name, from which origin
+    tokens      names, rights, limits, and the file that has them
+    private     files that nobody else may read
+    quotas      rates, and places that callers share
     deadlines   the time by which a request must be answered
     http        a request and its answer
     routes      every address, in one table

@@ -1,8 +1,9 @@
 """Who may ask: tokens, and names under which the service is asked.
 
 Without tokens it listens on this machine alone, and then only requests under this machine's own name are answered: a
-foreign site could make a browser ask by rebinding its own name to 127.0.0.1. Requests that a page of another origin
-makes are refused in any case.
+foreign site could make a browser ask by rebinding its own name to 127.0.0.1. Requests that a proxy passes on are then
+refused, for everybody behind the proxy would be this machine. Requests that a page of another origin makes are refused
+in any case.
 
 Pages are for browsers, which ask a person: there a token is also taken as the password of HTTP's Basic scheme, under
 any name. It counts for pages alone, for a browser sends it along with whatever another site makes it ask; and so that
@@ -11,80 +12,134 @@ no other site can, a page is shown where a person goes to it, and forms are take
 
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
-from hashlib import sha256
-from hmac import compare_digest
 from ipaddress import ip_address
 from typing import Literal
 
+from neardup.service.http import Call
 from neardup.service.problems import Problem
+from neardup.service.quotas import Caller
 from neardup.service.settings import Settings
+from neardup.service.tokens import RIGHTS, Token, Tokens
 
-Level = Literal["open", "read", "write"]
+Level = Literal["open", "read", "write", "admin"]
+
+FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip", b"via")
+"""Headers by which proxies say that they pass a request on."""
 
 _HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(?::[0-9]*)?")
 _ASK = 'Bearer realm="neardup"'
 _ASK_PEOPLE = 'Basic realm="neardup: the password is a token", charset="UTF-8"'
+_WRONG = "The one that was sent is not of this service, or its time is over."
 
 
 class Access:
-    """Who may do what, by a service's settings."""
+    """Who may do what, by a service's settings and tokens."""
 
     def __init__(self, settings: Settings) -> None:
         self.read_only = settings.read_only
         self.guarded = settings.guarded
-        self._read = _digest(settings.read_token)
-        self._write = _digest(settings.write_token)
+        self._tokens = Tokens(())
+        self._callers: dict[bytes, Caller] = {}
+        self.anybody = Caller()
+        """Who asks what needs no token."""
+        self.use(settings.tokens)
 
-    def check(self, level: Level, headers: Mapping[bytes, bytes]) -> None:
-        """Raise the problem, if there is one."""
-        self._check_asker(headers)
+    @property
+    def callers(self) -> Collection[Caller]:
+        """Those among whom places are divided."""
+        return self._callers.values() if self.guarded else (self.anybody,)
+
+    def use(self, tokens: Iterable[Token]) -> list[Caller]:
+        """Take these tokens from now on. Return the callers that may no longer do all that they could."""
+        made = Tokens(tokens)
+        before, self._callers, self._tokens = self._callers, {}, made
+        lessened = []
+        for token in made.all:
+            caller = before.get(token.digest)
+            if caller is None or caller.name != token.name:
+                self._callers[token.digest] = Caller(token)
+                continue
+            if _lessened(caller.token, token):
+                lessened.append(caller)
+            caller.use(token)
+            self._callers[token.digest] = before.pop(token.digest)
+        for caller in before.values():
+            caller.revoked = True
+        return [*lessened, *before.values()]
+
+    def expired(self) -> list[Caller]:
+        """Return the callers whose time is over."""
+        now = datetime.now(UTC)
+        return [caller for caller in self._callers.values() if caller.token and caller.token.expired(now)]
+
+    def check(self, level: Level, call: Call) -> None:
+        """Find out who asks, and raise the problem if that may not be done, or not now."""
+        self._check_asker(call.headers)
+        if level == "open" and self.guarded:
+            return
+        scheme, _, token = call.headers.get(b"authorization", b"").partition(b" ")
+        self._find(call, token.strip() if scheme.lower() == b"bearer" else None)
         if level == "write" and self.read_only:
             raise Problem("forbidden", "The service is read-only.")
         if level == "open" or not self.guarded:
             return
-        given = headers.get(b"authorization", b"")
-        scheme, _, token = given.partition(b" ")
-        reads, writes = self._may(token.strip())
-        if scheme.lower() != b"bearer" or not reads:
+        if call.caller.token is None:
+            given = b"authorization" in call.headers
             ask = _ASK + ', error="invalid_token"' if given else _ASK
-            sent = "The one that was sent is not of this service." if given else ""
-            raise Problem("no-token", sent, **{"www-authenticate": ask})
-        if level == "write" and not writes:
-            raise Problem("forbidden", "This token may read; writing needs the write token.")
+            raise Problem("no-token", _WRONG if given else "", **{"www-authenticate": ask})
+        _check_rights(level, call.caller.token)
+        call.caller.admit()
 
-    def check_page(self, level: Level, method: str, headers: Mapping[bytes, bytes]) -> None:
-        """The same for a page."""
-        self._check_asker(headers)
-        _check_browser(method, headers)
+    def check_page(self, level: Level, method: str, call: Call) -> None:
+        """Do the same for a page, where the token may be a password too."""
+        self._check_asker(call.headers)
+        _check_browser(method, call.headers)
+        scheme, _, given = call.headers.get(b"authorization", b"").partition(b" ")
+        token = {b"basic": lambda: _name_and_password(given)[1], b"bearer": given.strip}.get(scheme.lower())
+        self._find(call, token() if token else None)
         if level == "write" and self.read_only:
             raise Problem("forbidden", "The service is read-only.")
         if not self.guarded:
             return
-        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-        token = _name_and_password(given)[1] if scheme.lower() == b"basic" else given.strip()
-        reads, writes = self._may(token)
-        if scheme.lower() not in (b"basic", b"bearer") or not reads:
+        if call.caller.token is None:
             raise Problem(
                 "no-token",
-                "Give the read token or the write token as the password; any user name will do.",
+                "Give a token of this service as the password; any user name will do.",
                 **{"www-authenticate": _ASK_PEOPLE},
             )
-        if level == "write" and not writes:
-            raise Problem("forbidden", "This token may read; writing needs the write token.")
+        _check_rights(level, call.caller.token)
+        call.caller.admit()
+
+    def _find(self, call: Call, secret: bytes | None) -> None:
+        token = None if secret is None else self._tokens.find(secret)
+        call.caller = self.anybody if token is None else self._callers[token.digest]
 
     def _check_asker(self, headers: Mapping[bytes, bytes]) -> None:
         if not self.guarded:
+            _check_direct(headers)
             _check_host(headers)
         _check_origin(headers)
 
-    def _may(self, token: bytes) -> tuple[bool, bool]:
-        """Read, and write."""
-        digest = sha256(token).digest()
-        # Both are compared, whatever the first one says, so that the time tells nothing.
-        reads, writes = (known is not None and compare_digest(digest, known) for known in (self._read, self._write))
-        return reads or writes, writes
+
+def _check_rights(level: Level, token: Token) -> None:
+    if level != "open" and not token.allows(level):
+        needed = f"this needs {' or '.join(RIGHTS[RIGHTS.index(level) :])}"
+        raise Problem("forbidden", f"The token {token.name} has the right to {token.rights}; {needed}.")
+
+
+def _lessened(before: Token | None, now: Token) -> bool:
+    """Whether a token may do less than before."""
+    if before is None or RIGHTS.index(now.rights) < RIGHTS.index(before.rights):
+        return True
+    return now.indexes is not None and (before.indexes is None or not before.indexes <= now.indexes)
+
+
+def _check_direct(headers: Mapping[bytes, bytes]) -> None:
+    if any(name in headers for name in FORWARDED):
+        raise Problem("forwarded")
 
 
 def user_of(headers: Mapping[bytes, bytes]) -> str:
@@ -101,11 +156,6 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-def _digest(token: str | None) -> bytes | None:
-    """Digests have one length, so that comparing them does not tell the token's."""
-    return None if token is None else sha256(token.encode()).digest()
 
 
 def _check_host(headers: Mapping[bytes, bytes]) -> None:

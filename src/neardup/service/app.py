@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Container, Coroutine, Mapping, Sequence
 from html import escape
 from itertools import count
 from time import perf_counter
@@ -17,7 +17,7 @@ from neardup.service import openapi
 from neardup.service.access import Access, user_of
 from neardup.service.deadlines import Deadlines
 from neardup.service.endpoints import Endpoints, id_of
-from neardup.service.http import JSON, Call, Gone, Receive, Room, Scope, Send
+from neardup.service.http import JSON, Call, Gone, Receive, Scope, Send
 from neardup.service.logs import Log
 from neardup.service.metrics import Metrics
 from neardup.service.page import ADDRESS, page
@@ -25,14 +25,19 @@ from neardup.service.pages import Asked, Page, Site, fields, trouble
 from neardup.service.pages.asking import FORM, HTML
 from neardup.service.preparing import Preparing, needed
 from neardup.service.problems import KINDS, RETRY, Busy, Problem, plain, problem_of, validation_detail
+from neardup.service.quotas import Caller, Places
 from neardup.service.routes import DECODERS, PREFIX, Route, pages_at, routes_at
 from neardup.service.settings import Limits, Settings
 from neardup.service.shapes import Grouping, too_long
-from neardup.service.streams import converse
+from neardup.service.streams import Ending, converse
+from neardup.service.tokens import Token
 from neardup.service.weighing import weigh
 
 if TYPE_CHECKING:
     from neardup.searching import Collection
+
+EXPIRE = 1.0
+"""Seconds between two looks for tokens whose time is over."""
 
 FOLLOW = 1.0
 """Seconds between two looks at what another process wrote, where the service is read-only."""
@@ -70,9 +75,12 @@ class App:
         self.stopping = asyncio.Event()
         self._preparing = preparing or Preparing({})
         self._access = Access(settings)
-        self._room = Room(settings.limits.held)
+        limits = settings.limits
+        self._requests, self._streams = Places("requests", limits.concurrency), Places("streams", limits.streams)
+        self._room = Places("held", limits.held, least=limits.body)
+        self._endings: set[Ending] = set()
+        self._divide()
         self._deadlines = Deadlines(settings.limits.seconds)
-        self._requests = self._streams = 0
         self._described = msgspec.json.encode(openapi.description(settings))
         self._page = page(self._described.decode())
         self._ids = count(1)
@@ -81,12 +89,13 @@ class App:
     @property
     def in_flight(self) -> int:
         """Requests that are being answered, streams among them."""
-        return self._requests + self._streams
+        return self._requests.taken + self._streams.taken
 
     async def watch(self) -> None:
         """What is done beside requests, for as long as this runs."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._deadlines.watch())
+            group.create_task(self._expire())
             if self.settings.read_only and self.endpoints.has_index:
                 group.create_task(self._follow())
 
@@ -100,9 +109,32 @@ class App:
             except Exception as error:  # whatever it is, the next look may find the index well
                 self.log.failure("refresh", error)
 
+    async def _expire(self) -> None:
+        """End the streams of tokens whose time is over."""
+        while True:
+            await asyncio.sleep(EXPIRE)
+            self._revoke(self._access.expired())
+
+    def use(self, tokens: Sequence[Token]) -> None:
+        """Take other tokens from now on. Streams of those that are gone end after the lines in hand."""
+        self._revoke(self._access.use(tokens))
+        self._divide()
+        self.metrics.forget_tokens({caller.name for caller in self._access.callers})
+
+    def _revoke(self, callers: Container[Caller]) -> None:
+        for ending in self._endings:
+            if ending.caller in callers:
+                ending.end(Problem("no-token", "The token was revoked. This line and those behind it were not read."))
+
+    def _divide(self) -> None:
+        for places in (self._requests, self._streams, self._room):
+            places.divide(self._access.callers)
+
     def stop(self) -> None:
         """Take no more requests. Streams end after the lines in hand."""
         self.stopping.set()
+        for ending in self._endings:
+            ending.end(Problem("stopping", "This line and those behind it were not looked at."))
 
     def turned_away(self, kind: str) -> None:
         """A connection was closed with a problem before it became a request."""
@@ -128,10 +160,10 @@ class App:
             found: Mapping[str, Route | Page] = pages or routes_at(call.path, call.raw_path)
             route = found.get(method)
             if isinstance(route, Page):
-                self._access.check_page(route.level, method, call.headers)
+                self._access.check_page(route.level, method, call)
                 await self._answer_page(call, route, rest)
             else:
-                self._access.check(route.level if route else "open", call.headers)
+                self._access.check(route.level if route else "open", call)
                 if route is None:
                     raise _unknown(found)
                 await self._answer(call, route)
@@ -165,6 +197,7 @@ class App:
                     rest,
                     sent,
                     user_of(call.headers) if self._access.guarded else "",
+                    call.caller.name,
                 ),
             )
         )
@@ -192,10 +225,11 @@ class App:
     async def _limited(self, call: Call, work: Coroutine[Any, Any, None]) -> None:
         """Among so many others, in so much time."""
         limits = self.settings.limits
-        if self._requests >= limits.concurrency:
+        try:
+            self._requests.take(call.caller)
+        except Problem:
             work.close()
-            raise Busy("concurrency", f"{limits.concurrency:,} requests are being answered already.")
-        self._requests += 1
+            raise
         try:
             await self._deadlines.keep(work)
         except TimeoutError:
@@ -208,7 +242,7 @@ class App:
                 raise Problem("slow", f"It took more than {limits.seconds:g} seconds.") from None
             raise Problem("timeout", f"It had not come after {limits.seconds:g} seconds.") from None
         finally:
-            self._requests -= 1
+            self._requests.give_back(call.caller)
             call.release(self._room)
 
     async def _done(self, call: Call, route: Route) -> None:
@@ -234,6 +268,7 @@ class App:
         else:
             asked, call.documents, held = _read(route, body, self.settings.limits)
             del body
+        call.caller.spend(call.documents)
         call.decoded(held, self._room)
         await self._compiled(call, needed(asked))
         return await does(asked, size)
@@ -247,21 +282,22 @@ class App:
     async def _stream(self, call: Call, route: Route) -> None:
         limits = self.settings.limits
         call.check_stream()
-        if self._streams >= limits.streams:
-            raise Busy("streams", f"{limits.streams:,} streams are open already.")
-        self._streams += 1
+        self._streams.take(call.caller)
+        ending = Ending(call.caller)
+        self._endings.add(ending)
         try:
             await converse(
                 call,
                 self.endpoints.streams[route.does],
                 limits,
                 self.endpoints.streaming,
-                stopping=self.stopping,
+                ending=ending,
                 refused=self.metrics.documents["refused"].inc,
                 failed=lambda error: self.log.failure(call.id, error),
             )
         finally:
-            self._streams -= 1
+            self._endings.discard(ending)
+            self._streams.give_back(call.caller)
 
     async def _own(self, call: Call, route: Route) -> None:
         if route.does == "healthz":
@@ -272,9 +308,9 @@ class App:
             await self.endpoints.reach()
             await call.answer(200, b'{"status":"ready"}')
         elif route.does == "metrics":
-            for kind, number in (("requests", self._requests), ("streams", self._streams)):
-                self.metrics.in_flight.labels(kind).set(number)
-            self.metrics.held.set(self._room.held)
+            for places in (self._requests, self._streams):
+                self.metrics.in_flight.labels(places.kind).set(places.taken)
+            self.metrics.held.set(self._room.taken)
             await call.answer(200, *await self.endpoints.scraped())
         elif route.does == "openapi":
             await call.answer(200, self._described, JSON)
@@ -306,6 +342,9 @@ class App:
         method = call.method if route else "ANY"
         stream = isinstance(route, Route) and route.stream
         self.metrics.request(method, path, call.status, None if stream else seconds, call.read_bytes)
+        token = call.caller.name
+        if token and not call.caller.revoked:  # whose counters are gone
+            self.metrics.request_by(token, call.status)
         self.log.request(
             id=call.id,
             method=call.method if len(call.method) < 16 else "long",
@@ -315,6 +354,7 @@ class App:
             bytes=call.read_bytes,
             sent=call.sent_bytes,
             documents=call.documents,
+            **({"token": token} if token else {}),
         )
 
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from neardup.service.problems import TYPE, Busy, Problem, plain
+from neardup.service.problems import TYPE, Problem, plain
+from neardup.service.quotas import Caller, Places
 from neardup.service.settings import Limits
 
 Scope = MutableMapping[str, Any]
@@ -47,24 +48,12 @@ _FOR_PAGES = [
 ]
 """A page names its own policy, with the hashes of its own scripts."""
 
+_NOBODY = Caller()
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 
 class Gone(Exception):
     """The client went away."""
-
-
-class Room:
-    """Bytes that all waiting requests may hold together: as they came while they come, then as they are in memory."""
-
-    def __init__(self, most: int) -> None:
-        self.most, self.held = most, 0
-
-    def take(self, size: int) -> None:
-        """Or say that there is no room."""
-        if self.held + size > self.most:
-            raise Busy("held", f"Requests of {self.held:,} bytes wait already, and {self.most:,} are allowed.")
-        self.held += size
 
 
 class Call:
@@ -88,13 +77,15 @@ class Call:
         self.waits = False
         """Whether it waits for something to be compiled."""
         self._held = 0
+        self.caller = _NOBODY
+        """Who asks, once that is known."""
 
     @property
     def for_people(self) -> bool:
         """Whether a browser asks for a page to show."""
         return self.method in ("GET", "HEAD") and b"text/html" in self.headers.get(b"accept", b"").lower()
 
-    async def body(self, limits: Limits, room: Room, type_: str = JSON) -> bytes:
+    async def body(self, limits: Limits, room: Places, type_: str = JSON) -> bytes:
         """All of it, if it is of this type and not too long."""
         self._check_type((type_,))
         announced = self._announced()
@@ -104,7 +95,7 @@ class Call:
         while True:
             piece, more = await self.piece()
             if piece:
-                room.take(len(piece))
+                room.take(self.caller, len(piece))
                 self._held += len(piece)
                 pieces.append(piece)
             if self.read_bytes > limits.body:
@@ -126,14 +117,14 @@ class Call:
         self.complete = not message.get("more_body", False)
         return piece, not self.complete
 
-    def decoded(self, size: int, room: Room) -> None:
+    def decoded(self, size: int, room: Places) -> None:
         """The body has been read, and what it says takes `size` bytes."""
-        room.take(size - self._held)
+        room.take(self.caller, size - self._held)
         self._held = size
 
-    def release(self, room: Room) -> None:
+    def release(self, room: Places) -> None:
         """The body is not needed any more."""
-        room.held -= self._held
+        room.give_back(self.caller, self._held)
         self._held = 0
 
     def check_stream(self) -> None:

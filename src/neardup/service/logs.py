@@ -56,6 +56,10 @@ class Log:
         else:
             self._put(f"{now} " + " ".join(f"{name}={value}" for name, value in facts.items()))
 
+    def event(self, **facts: Any) -> None:
+        """Say that something happened beside requests."""
+        self.request(**facts)
+
     def failure(self, id_: str, error: BaseException) -> None:
         """Our own mistake: where, and of what type. Its message is left out, for it may quote a document."""
         where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]

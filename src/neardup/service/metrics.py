@@ -1,5 +1,6 @@
 """What a service counts, for Prometheus."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,6 +37,15 @@ class Metrics:
         self.in_flight = Gauge("neardup_in_flight", "Requests that are being answered.", ["kind"], registry=made)
         self.index = Gauge("neardup_index_documents", "Documents in the index.", registry=made)
         self.held = Gauge("neardup_held_bytes", "Bytes of requests that wait for an answer.", registry=made)
+        self._by_token = Counter(
+            "neardup_token_requests", "Requests by the name of the token and status.", ["token", "status"],
+            registry=made
+        )  # fmt: skip
+        self.reloads = Counter(
+            "neardup_reloads", "Times that tokens or the certificate were read again, by what and how it ended.",
+            ["what", "result"], registry=made
+        )  # fmt: skip
+        self._of_token: dict[tuple[str, int], prometheus_client.Counter] = {}
         self._by_route: dict[tuple[str, str, int], prometheus_client.Counter] = {}
         self._time_of: dict[str, prometheus_client.Histogram] = {}
 
@@ -53,6 +63,19 @@ class Metrics:
             if timer is None:
                 timer = self._time_of[route] = self._seconds.labels(route)
             timer.observe(seconds)
+
+    def request_by(self, token: str, status: int) -> None:
+        """Count a request for the token of this name."""
+        counter = self._of_token.get((token, status))
+        if counter is None:
+            counter = self._of_token[token, status] = self._by_token.labels(token, str(status))
+        counter.inc()
+
+    def forget_tokens(self, kept: Collection[str]) -> None:
+        """Drop the counters of all tokens but these: there are never more than a service has tokens."""
+        for token, status in [key for key in self._of_token if key[0] not in kept]:
+            del self._of_token[token, status]
+            self._by_token.remove(token, str(status))
 
     def text(self) -> tuple[bytes, str]:
         """For a scraper, and its content type."""

@@ -9,10 +9,11 @@ from neardup.service import shapes
 from neardup.service.problems import KINDS, TYPE, ProblemOut
 from neardup.service.routes import ROUTES, Route
 from neardup.service.settings import Settings
+from neardup.service.tokens import RIGHTS
 
 _REF = "#/components/schemas/{name}"
-_ALWAYS = ("busy", "stopping", "failed", "foreign-origin", "wrong-host", "head")
-_GUARDED = ("no-token", "forbidden")
+_ALWAYS = ("busy", "stopping", "failed", "foreign-origin", "forwarded", "wrong-host", "head")
+_GUARDED = ("no-token", "forbidden", "quota")
 _BODY = ("not-json", "timeout", "too-large", "media-type", "invalid", "slow", "missing-part", "store")
 _WRITES = ("full",)
 _ONE_OF = ("Document", "Query", "Similar", "Side", "Line", "QueryLine")
@@ -48,8 +49,9 @@ def description(settings: Settings) -> dict[str, Any]:
             "schemas": _schemas(),
             "responses": {kind: _problem(kind) for kind in KINDS},
             "securitySchemes": {
-                "read": {"type": "http", "scheme": "bearer", "description": "The read token, or the write token."},
-                "write": {"type": "http", "scheme": "bearer", "description": "The write token."},
+                "read": {"type": "http", "scheme": "bearer", "description": "A token with the right to read."},
+                "write": {"type": "http", "scheme": "bearer", "description": "One that may write; it also reads."},
+                "admin": {"type": "http", "scheme": "bearer", "description": "One that may do everything."},
             },
         },
     }
@@ -89,7 +91,7 @@ def _operation(route: Route) -> dict[str, Any]:
             body["example"] = route.example
         made["requestBody"] = {"required": True, "content": {type_: body}}
     if route.level != "open":
-        made["security"] = [{"write": []}] if route.level == "write" else [{"read": []}, {"write": []}]
+        made["security"] = [{right: []} for right in RIGHTS[RIGHTS.index(route.level) :]]
     return made
 
 
@@ -104,7 +106,7 @@ def _tag(route: Route) -> str:
 def kinds_of(route: Route) -> list[str]:
     """The problems that a route may answer with."""
     if route.level == "open":
-        return [*route.problems, "foreign-origin", "wrong-host", "failed", "head"]
+        return [*route.problems, "foreign-origin", "forwarded", "wrong-host", "failed", "head"]
     kinds = [*route.problems, *_GUARDED, *_ALWAYS, *(["no-index"] if route.of_index else [])]
     if route.takes is not None:
         kinds += [kind for kind in _BODY if not (route.stream and kind in ("not-json", "invalid", "slow", "store"))]
@@ -144,7 +146,7 @@ def _problem(*kinds: str) -> dict[str, Any]:
         kind: {"value": {"type": f"/docs#{kind}", "title": row.title, "status": row.status, "detail": row.advice}}
         for kind, row in zip(kinds, found, strict=True)
     }
-    headers = {"Retry-After": {"schema": {"type": "integer"}}} if found[0].status == 503 else {}
+    headers = {"Retry-After": {"schema": {"type": "integer"}}} if found[0].status in (429, 503) else {}
     return {
         "description": " Or: ".join(f"{row.title}. {row.advice}" for row in found),
         "content": {TYPE: {"schema": {"$ref": _REF.format(name="ProblemOut")}, "examples": examples}},

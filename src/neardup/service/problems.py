@@ -29,7 +29,13 @@ KINDS: dict[str, Kind] = {
     "not-http": Kind(400, "This is not HTTP", "Send HTTP/1.1."),
     "bad-path": Kind(400, "The address cannot be read", "Percent-encode ids as UTF-8, ? and # too."),
     "no-token": Kind(401, "A token is needed", "Send the header Authorization: Bearer TOKEN."),
-    "forbidden": Kind(403, "This may not be done", "Use the write token; a read-only service writes for nobody."),
+    "forbidden": Kind(403, "This may not be done", "Use a token that may; a read-only service writes for nobody."),
+    "forwarded": Kind(
+        403,
+        "A service without tokens answers this machine alone",
+        "The request came through a proxy, so anybody may have sent it. Start the service with tokens: --tokens FILE "
+        "or --write-token-file FILE.",
+    ),
     "foreign-origin": Kind(
         403, "A page of another site asks", "Ask from a program, or from the service's own address."
     ),
@@ -45,6 +51,7 @@ KINDS: dict[str, Kind] = {
     "wrong-host": Kind(421, "The service answers to this machine's own name alone", "Ask 127.0.0.1 or localhost."),
     "invalid": Kind(422, "The request does not fit", "The detail names the field and what it must be."),
     "head": Kind(431, "The request's head is too large", "Send fewer or shorter headers, or a shorter address."),
+    "quota": Kind(429, "The token has reached its limit", "Try again after the seconds in Retry-After."),
     "failed": Kind(500, "The service made an error", "Report it, with the request's id."),
     "missing-part": Kind(501, "A part is not installed", "The detail says what installs it."),
     "busy": Kind(503, "There is too much to do", "Try again after the seconds in Retry-After."),
@@ -60,7 +67,7 @@ KINDS: dict[str, Kind] = {
     "full": Kind(507, "The index cannot be written", "Make room on its disk."),
 }
 
-RETRY = {"busy": 1, "compiling": 10, "stopping": 5, "slow": 5, "store": 5}
+RETRY = {"busy": 1, "quota": 1, "compiling": 10, "stopping": 5, "slow": 5, "store": 5}
 """Seconds to wait, by kind."""
 
 

@@ -3,7 +3,7 @@
 require    the libraries that it needs
 listen     a socket on an address that may be listened on
 Protocol   uvicorn's, with limits on the head of a request, which an application never sees
-serve      run an application until SIGTERM or SIGINT, then end it in order:
+serve      run an application, with tokens read again on SIGHUP, until SIGTERM or SIGINT; then end it in order:
            1. no more requests are taken (/readyz says 503, others 503 with Retry-After), streams end after the lines in
               hand, and requests that are being answered are answered, for `grace` seconds at the most;
            2. connections are closed, then the threads, then (by the caller) the index. Threads that do not end are
@@ -16,16 +16,17 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from neardup.errors import MissingExtra, UsageError
+from neardup.errors import MissingExtra, NeardupError, UsageError
 from neardup.index import Index
 from neardup.service.access import is_loopback
 from neardup.service.logs import Log
 from neardup.service.settings import Settings
+from neardup.service.tokens import Token
 
 if TYPE_CHECKING:
     import uvicorn
@@ -51,8 +52,8 @@ def listen(host: str, port: int, settings: Settings) -> socket.socket:
     if not is_loopback(host) and not settings.guarded:
         raise UsageError(
             f"host = {host}: others could reach what is served there, and no token is set. Give one with "
-            "--write-token-file or NEARDUP_WRITE_TOKEN (--read-token-file, NEARDUP_READ_TOKEN for readers), or stay on "
-            "127.0.0.1."
+            "--write-token-file or NEARDUP_WRITE_TOKEN (--read-token-file, NEARDUP_READ_TOKEN for readers), or several "
+            "with --tokens, or stay on 127.0.0.1."
         )
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -90,16 +91,18 @@ def serve(
     grace: float = 30.0,
     ready: Callable[[], None] = lambda: None,
     preparing: "Preparing | None" = None,
+    reread: Callable[[], Sequence[Token]] | None = None,
 ) -> bool:
     """Answer requests until SIGTERM or SIGINT. `ready` is called when it can be asked. `preparing`: what requests wait
-    for. False: threads still work, for nobody; Python would wait for them at its end."""
+    for. `reread` gives the tokens again, on SIGHUP. False: threads still work, for nobody; Python would wait for them
+    at its end."""
     require()
     logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn.error").propagate = False
     # Threads that compute hold Python's lock for so long at the most while a request waits to be read.
     sys.setswitchinterval(0.001)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(index, collection, listening, settings, log, grace, ready, preparing))
+        return runner.run(_serve(index, collection, listening, settings, log, grace, ready, preparing, reread))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -120,6 +123,7 @@ async def _serve(
     grace: float,
     ready: Callable[[], None],
     preparing: "Preparing | None",
+    reread: Callable[[], Sequence[Token]] | None,
 ) -> bool:
     import uvicorn
 
@@ -145,13 +149,16 @@ async def _serve(
     wanted = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, wanted.set)
+    reloading = _Reloading(app, settings, reread)
+    if reloading.of_anything:
+        loop.add_signal_handler(signal.SIGHUP, reloading.wanted.set)
     running = loop.create_task(server.serve(sockets=[listening]))
     while not server.started and not running.done():
         await asyncio.sleep(0.005)
     if running.done():
         await running
         raise UsageError("the server ended before it could be asked; its socket may be closed.")
-    watching = loop.create_task(app.watch())
+    watching = [loop.create_task(app.watch()), loop.create_task(reloading.watch())]
     # What is there now stays: the collector need not look at it again and again while requests wait.
     gc.collect()
     gc.freeze()
@@ -160,8 +167,44 @@ async def _serve(
     await _drained(app, grace)
     server.should_exit = True
     await running
-    watching.cancel()
+    for task in watching:
+        task.cancel()
     return app.close()
+
+
+class _Reloading:
+    """Reads secrets again on SIGHUP. What cannot be read stays as it was, and the log says why."""
+
+    def __init__(self, app: "App", settings: Settings, reread: Callable[[], Sequence[Token]] | None) -> None:
+        self._app, self.wanted = app, asyncio.Event()
+        self._steps: dict[str, Callable[[], Awaitable[None]]] = {}
+        if reread is not None and settings.guarded:
+            self._steps["tokens"] = lambda: self._read_tokens(reread)
+
+    @property
+    def of_anything(self) -> bool:
+        """Whether there is anything to read again; without, SIGHUP ends a process as it always does."""
+        return bool(self._steps)
+
+    async def watch(self) -> None:
+        """Reload whenever it is wanted, for as long as this runs."""
+        while True:
+            await self.wanted.wait()
+            self.wanted.clear()
+            for what, step in self._steps.items():
+                try:
+                    await step()
+                    self._app.log.event(reloaded=what)
+                    self._app.metrics.reloads.labels(what, "done").inc()
+                except NeardupError as error:
+                    self._app.log.event(reloaded=what, failed=str(error), kept="those before")
+                    self._app.metrics.reloads.labels(what, "failed").inc()
+
+    async def _read_tokens(self, reread: Callable[[], Sequence[Token]]) -> None:
+        tokens = await asyncio.to_thread(reread)
+        if not tokens:
+            raise UsageError("there are no tokens any more.")
+        self._app.use(tokens)
 
 
 async def _drained(app: "App", grace: float) -> None:

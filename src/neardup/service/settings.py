@@ -7,9 +7,7 @@ Settings   limits, tokens, and whether anything may be written
 from dataclasses import dataclass, field
 
 from neardup.errors import UsageError
-
-SHORTEST_TOKEN = 16
-"""Characters. Whoever guesses a thousand times a second needs longer than the world is old for 16 random ones."""
+from neardup.service.tokens import Token, Tokens
 
 
 @dataclass(frozen=True)
@@ -49,34 +47,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """What `serve` and `app` are told."""
+    """What `serve` and `app` need to know."""
 
     limits: Limits = field(default_factory=Limits)
-    read_token: str | None = field(default=None, repr=False)
-    write_token: str | None = field(default=None, repr=False)
-    """It also reads."""
+    tokens: tuple[Token, ...] = ()
+    """Those at the start; they may be exchanged while it runs."""
     read_only: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("read_token", "write_token"):
-            token = getattr(self, name)
-            if token is None:
-                continue
-            if not (token.isascii() and token.isprintable() and " " not in token):
-                raise UsageError(f"the {_words(name)} is not of printable ASCII characters without spaces.")
-            if len(token) < SHORTEST_TOKEN:
-                raise UsageError(
-                    f"the {_words(name)} has {len(token)} characters, and {SHORTEST_TOKEN} is the least. Make one "
-                    "with: openssl rand -hex 32"
-                )
-        if self.read_token is not None and self.read_token == self.write_token:
-            raise UsageError("the read token and the write token are the same; leave the read token away.")
+        Tokens(self.tokens)
 
     @property
     def guarded(self) -> bool:
         """Whether a token is needed."""
-        return self.read_token is not None or self.write_token is not None
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
+        return bool(self.tokens)

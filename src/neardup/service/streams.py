@@ -1,5 +1,6 @@
 """Streams of lines: a document each in, an answer each out, in order, for as long as a client likes.
 
+Ending      what ends a stream before its client does
 Arriving    what came and was not taken yet: whole lines, in bounded memory
 Work        what is done with the lines of a stream: how one is read, and the call for many of them
 converse    read, do, answer, until the client has sent all
@@ -22,6 +23,7 @@ from neardup.errors import NeardupError
 from neardup.service.batching import isolated
 from neardup.service.http import Call, Gone
 from neardup.service.problems import Problem, plain, problem_of, validation_detail
+from neardup.service.quotas import Caller
 from neardup.service.settings import Limits
 from neardup.service.shapes import LineProblem, too_long
 
@@ -113,6 +115,30 @@ class Arriving:
         return bool(self._blocks)
 
 
+class Ending:
+    """What ends a stream before its client does: the service stops, or the token is revoked."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.problem: Problem | None = None
+        self._event = asyncio.Event()
+
+    def end(self, problem: Problem) -> None:
+        """End it after the lines in hand; the line behind them gets the problem."""
+        self.problem = self.problem or problem
+        self._event.set()
+
+    async def wait(self) -> None:
+        """Return when it ends."""
+        await self._event.wait()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait so long, or until it ends."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+
+
 @dataclass(frozen=True)
 class Work:
     """What a stream does."""
@@ -129,7 +155,7 @@ async def converse(
     limits: Limits,
     executor: Executor,
     *,
-    stopping: asyncio.Event,
+    ending: Ending,
     refused: Callable[[int], None],
     failed: Callable[[Exception], None],
 ) -> None:
@@ -138,11 +164,11 @@ async def converse(
     arriving = Arriving(call, limits.line)
     await call.begin(limits.idle)
     reader = loop.create_task(arriving.read())
-    stopped = loop.create_task(_stir_at(stopping, arriving))
+    stopped = loop.create_task(_stir_at(ending, arriving))
     number = 1
     try:
         while True:
-            why = await _lines_or_why_not(arriving, limits, stopping)
+            why = await _lines_or_why_not(arriving, limits, ending)
             if why is not None:
                 await call.lines(plain(LineProblem(number, why.out(call.id))) + b"\n", limits.idle)
                 break
@@ -162,6 +188,8 @@ async def converse(
                     await call.lines(answers, limits.idle)
                 if arriving.gone:
                     raise Gone
+                if seconds := ending.caller.spend(done):
+                    await ending.pause(seconds)
     except Exception as error:
         if isinstance(error, Gone):
             raise
@@ -172,11 +200,11 @@ async def converse(
     await call.end(limits.idle)
 
 
-async def _lines_or_why_not(arriving: Arriving, limits: Limits, stopping: asyncio.Event) -> Problem | None:
+async def _lines_or_why_not(arriving: Arriving, limits: Limits, ending: Ending) -> Problem | None:
     """Wait until there are lines, or none will come. The problem that ends the stream before."""
     try:
         async with asyncio.timeout(limits.idle):
-            while not (arriving.some or arriving.ended or arriving.gone or stopping.is_set()):
+            while not (arriving.some or arriving.ended or arriving.gone or ending.problem):
                 arriving.stir.clear()
                 await arriving.stir.wait()
     except TimeoutError:
@@ -185,15 +213,15 @@ async def _lines_or_why_not(arriving: Arriving, limits: Limits, stopping: asynci
         raise Gone
     if arriving.ended and not arriving.some:
         return None
-    if stopping.is_set():
-        return Problem("stopping", "This line and those behind it were not looked at.")
+    if ending.problem:
+        return ending.problem
     if arriving.some and arriving.few:
         await asyncio.sleep(GATHER)
     return None
 
 
-async def _stir_at(stopping: asyncio.Event, arriving: Arriving) -> None:
-    await stopping.wait()
+async def _stir_at(ending: Ending, arriving: Arriving) -> None:
+    await ending.wait()
     arriving.stir.set()
 
 

@@ -47,6 +47,8 @@ class Asked:
     """What was sent, as it came."""
     user: str = ""
     """The name that the browser's user gave beside the token."""
+    token: str = ""
+    """The token's name."""
 
     def whole(self, name: str, otherwise: int, *, least: int, most: int) -> int:
         """A whole number in the address: the nearest that is allowed; `otherwise` where there is none."""

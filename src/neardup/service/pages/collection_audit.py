@@ -162,13 +162,13 @@ ASKED = (
 
 
 def _drawn(site: Site, asked: Asked) -> "LabellingSession":
-    """What was drawn, for whoever asks: a label carries the name that was given beside the token."""
+    """What was drawn, for the one who asks: a label carries the name beside the token, and the token's own."""
     from neardup.audit.labels import LONGEST_NAME
 
     session = _auditing(run_of(site)).session()
     if session is None:
         raise Problem("not-found", "No pairs have been drawn: begin on /collection/audit.")
-    return session.by(asked.user.strip()[:LONGEST_NAME])
+    return session.by(asked.user.strip()[:LONGEST_NAME], asked.token)
 
 
 def _answered(answer: Any) -> Shown:
