@@ -3,6 +3,7 @@
 # make check   linters and type checker only
 # make bench   the speed benchmark, with peers in environments of their own
 # make bench-index  the living index and the service, with peers (redis-server and wrk must be there)
+# make audit   look the installed libraries up among the known vulnerabilities
 # make quality how right every recipe is on labelled pages, where they are at hand
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check unit system plain bench bench-index quality clean
+.PHONY: demo test check unit system plain bench bench-index audit quality clean
 
 demo: $(READY)
 	@rm -rf build/demo
@@ -47,12 +48,14 @@ unit: $(READY) system
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The tests need a real browser (NEARDUP_CHROMIUM may name one), a real PostgreSQL and a real Spark, which they start
-# themselves, wrk, and Java 17 for Spark.
+# themselves, wrk, Java 17 for Spark, and for deploy/ bubblewrap and systemd's own checks of units.
 system:
 	@missing=""; \
 	for name in "$$NEARDUP_CHROMIUM" chromium chromium-browser google-chrome none; do [ -n "$$name" ] && command -v "$$name" >/dev/null && break; done; \
 	[ "$$name" != none ] || missing="chromium fonts-dejavu-core fonts-noto-cjk"; \
 	command -v wrk >/dev/null || missing="$$missing wrk"; \
+	command -v bwrap >/dev/null || missing="$$missing bubblewrap"; \
+	command -v systemd-analyze >/dev/null || missing="$$missing systemd"; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
 	[ "$$($$java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')" -ge 17 ] 2>/dev/null || missing="$$missing openjdk-17-jre-headless"; \
@@ -74,6 +77,9 @@ bench-index: $(READY)
 	$(BIN)/python -m benchmarks.index.peers
 	$(BIN)/python -m benchmarks.index.http
 	$(BIN)/python -m benchmarks.index.mixed
+
+audit: $(READY)
+	$(BIN)/python scripts/audit.py
 
 quality: $(READY)
 	$(BIN)/python -m benchmarks.quality

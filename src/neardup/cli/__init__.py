@@ -8,6 +8,7 @@
     explain  neardup explain OUT ID…
     index    neardup index create|add|check|filter|remove|info|export|compact PATH
     sample   neardup sample FOLDER
+    warm     neardup warm [RECIPE]…
 
 Shared: options (of dedup and pairs), show (progress and summaries).
 

@@ -29,6 +29,7 @@ _COMMANDS = {
     "sign": "Give every document a signature by which search results are grouped.",
     "serve": "Serve an index over HTTP: check documents as they arrive, add, compare, group.",
     "token": "Make a token for a service, with a name and rights.",
+    "warm": "Compile what recipes need, before anybody waits for it.",
     "explain": "Say why documents of a finished run were kept or removed.",
     "sample": "Make a small labelled collection to try things on.",
 }

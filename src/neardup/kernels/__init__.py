@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from neardup.kernels import groups, text
 
-__all__ = ["groups", "text", "unicode_tables", "when_compiling"]
+__all__ = ["compilations", "groups", "text", "unicode_tables", "when_compiling"]
 
 _tables: tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint32]] | None = None
 
@@ -45,9 +45,11 @@ class _Compiling(event.Listener):
     """Hears of every kernel that is compiled and not taken from the cache."""
 
     say: Callable[[], None] | None = None
+    many = 0
 
     def on_start(self, event: Any) -> None:
-        """Tell it, the first time."""
+        """Count it, and tell it the first time."""
+        self.many += 1
         say, self.say = self.say, None
         if say is not None:
             say()
@@ -64,3 +66,8 @@ _register("numba:compile", _compiling)
 def when_compiling(say: Callable[[], None]) -> None:
     """Call `say` once, when a kernel is compiled: the next seconds go there. It takes the place of an earlier one."""
     _compiling.say = say
+
+
+def compilations() -> int:
+    """Return how many functions this process has compiled so far; those that came from the cache do not count."""
+    return _compiling.many
