@@ -11,7 +11,9 @@ rows         sketches ↔ the records that are stored
 judging      sketches and what is stored → verdicts
 references   where texts are, for an index that keeps that
 store        the contract of an engine
-rocks        RocksDB: the store; rocks_folder: how its folder is made, opened and refused
+rocks        RocksDB: the store; rocks_folder: its folder, made, opened and refused; mark: how far it is acknowledged
+verifying    all of a store, read and held against each other
+backups      copies of a folder while others write to it, and indexes made of them
 postgres     PostgreSQL, for several machines; connections to it
 overlay      a store on top of another one, which stays as it is
 moving       stores to and from Parquet, and from finished runs

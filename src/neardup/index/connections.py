@@ -6,9 +6,9 @@ Lost, told    errors of the database as errors for people
 Bigints …     arrays in PostgreSQL's binary format, without a Python object for every element
 """
 
-import os
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError, UsageError
+from neardup.index.store import ERRORS, Process
 
 try:
     import psycopg
@@ -122,10 +123,10 @@ class Connections:
 
     def __init__(self, address: Address, *, read_only: bool = False) -> None:
         self.address, self.read_only = address, read_only
+        self.process = Process(address.shown)
+        self.failures = Counter(dict.fromkeys(ERRORS, 0))
         self._idle: list[Connection] = []
-        self._parents: list[Connection] = []
         self._lock = threading.Lock()
-        self._process = os.getpid()
         self._closed = False
 
     def run(self, act: Callable[[Connection], T]) -> T:
@@ -136,6 +137,7 @@ class Connections:
 
     def taken(self, act: Callable[[Connection], T]) -> tuple[Connection, T]:
         """The same, and the connection stays with the caller, who gives it back."""
+        self.process.require()
         with self.telling():
             connection = self._take()
             try:
@@ -149,6 +151,7 @@ class Connections:
 
     def connect(self) -> Connection:
         """A new one, set up."""
+        self.process.require()
         if self._closed:
             raise StoreError(f"{self.address.shown}: this index is closed. Open it again.")
         connection = psycopg.connect(self.address.conninfo, autocommit=True, prepare_threshold=0)
@@ -173,7 +176,9 @@ class Connections:
         connection.close()
 
     def close(self) -> None:
-        """Those that are lent are closed when they come back."""
+        """Those that are lent are closed when they come back. In a fork they are the other process's, and stay open."""
+        if not self.process.is_this:
+            return
         with self._lock:
             self._closed = True
         self._forget()
@@ -184,7 +189,10 @@ class Connections:
         try:
             yield
         except psycopg.Error as error:
-            raise told(error, self.address) from error
+            problem = told(error, self.address)
+            kind = "away" if isinstance(problem, Lost) else "full" if isinstance(problem, OutputError) else "write"
+            self.failures[kind] += 1
+            raise problem from error
 
     def _acted(self, connection: Connection, act: Callable[[Connection], T]) -> T:
         try:
@@ -195,19 +203,12 @@ class Connections:
 
     def _take(self) -> Connection:
         with self._lock:
-            self._leave_the_parents()
             if self._idle:  # never in a closed pool
                 return self._idle.pop()
         return self.connect()
 
-    def _leave_the_parents(self) -> None:
-        """After a fork: the connections are the other process's, and are not to be closed either."""
-        if self._process != os.getpid():
-            self._parents, self._idle, self._process = self._idle, [], os.getpid()
-
     def _forget(self) -> None:
         with self._lock:
-            self._leave_the_parents()
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
@@ -217,7 +218,7 @@ class Connections:
             not connection.closed
             and connection.info.transaction_status == TransactionStatus.IDLE
             and connection.pgconn.pipeline_status == PipelineStatus.OFF
-            and self._process == os.getpid()
+            and self.process.is_this
         )
 
     def _set_up(self, connection: Connection) -> None:

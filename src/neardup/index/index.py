@@ -17,6 +17,7 @@ from neardup.errors import NeardupError, RecipeError, StoreError, TakenId, Usage
 from neardup.index import references, rocks
 from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
 from neardup.index.arriving import NO_TEXT, Arrivals, Arrived
+from neardup.index.backups import Backup, back_up, restore
 from neardup.index.crowds import Filed, filed_keys
 from neardup.index.expiry import expire, first_kept_day, oldest, shown_day
 from neardup.index.judging import Finding, Judge
@@ -31,7 +32,8 @@ from neardup.index.moving import (
 )
 from neardup.index.references import as_given
 from neardup.index.rows import Layout, Rows, joined, taken
-from neardup.index.store import Change, Store
+from neardup.index.store import Change, Health, Process, Store
+from neardup.index.verifying import Verification, made_by, verify
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
 from neardup.recipes import choose_recipe, name_of, recipe_names, with_own_seed
@@ -55,7 +57,8 @@ class Index:
     def __init__(self, store: Store) -> None:
         """Use `Index.open`."""
         self.store, self.path = store, store.shown
-        self.recipe, self.keep = _made_by(store)
+        self._process = Process(store.shown)
+        self.recipe, self.keep = made_by(store)
         self._layout = Layout(self.recipe)
         self._judge = Judge(self.recipe, self._layout, store, self.keep)
         threads = cores()
@@ -177,6 +180,7 @@ class Index:
         Those that have arrived stay as they are."""
         if isinstance(documents, Arrived):
             return documents
+        self._process.require()  # the threads are not there in a fork
         try:
             return self._arrive(documents)
         except RuntimeError as error:  # there are no threads any more
@@ -516,8 +520,43 @@ class Index:
         return expire(self.store, self._layout, first_kept_day(before, days), stop)
 
     def compact(self) -> None:
-        """Drop what removed documents left behind, and give the space back."""
+        """Drop what removed documents left behind, and give the space back. Other threads read and write meanwhile."""
         self.store.compact()
+
+    def health(self) -> Health:
+        """Return how the store is, without reading much: whether it can be written, what is free, what went wrong."""
+        return self.store.health()
+
+    def verify(self) -> Verification:
+        """Read everything that is stored, and return what is damaged. Others read and write meanwhile."""
+        return verify(self.store, self._layout, self.keep)
+
+    def backup(self, target: str | Path) -> Backup:
+        """Write a backup of this index to the folder `target`, which is not there yet. Others read and write meanwhile.
+
+        What was acknowledged before the call is in it, and of what comes meanwhile a prefix. It is read in full before
+        it gets its name. `Index.restore` makes an index of it.
+        """
+        if not isinstance(self.store, rocks.RocksStore):
+            raise UsageError(
+                f"{self.path}: an index in PostgreSQL is saved with the database's own tools (pg_dump --format=custom "
+                "--schema=NAME DATABASE, pg_restore), or moved with: neardup index export"
+            )
+        moved = self.health().problems.get("moved")
+        if moved:
+            raise StoreError(moved)
+        return back_up(self.store.path, Path(target))
+
+    @staticmethod
+    def restore(backup: str | Path, path: str | Path) -> Verification:
+        """Make an index at `path`, where there is none, of a backup. All of it is read before it gets its name."""
+        engine, place = _engine(path)
+        if engine is not rocks:
+            raise UsageError(
+                "a backup is restored to a folder. Move it from there with: neardup index export, and add --export to "
+                "an index in PostgreSQL."
+            )
+        return restore(Path(backup), place)
 
     def refresh(self) -> None:
         """See what another process wrote since."""
@@ -560,7 +599,9 @@ class Index:
         return (later.comparison.measure if later else comparison.measure).replace("resemblance", "estimate")
 
     def close(self) -> None:
-        """Let go of it. What was added is on disk already."""
+        """Let go of it. What was added is on disk already. A fork of the process that opened it leaves it alone."""
+        if not self._process.is_this:
+            return
         self._closed = True
         self._pool.shutdown()
         self._arrive.close()
@@ -587,25 +628,6 @@ def _engine(path: str | Path) -> tuple[Any, Any]:
 
         return postgres, path
     return rocks, Path(path)
-
-
-def _made_by(store: Store) -> tuple[Recipe, Keep]:
-    """Recipe and `keep`. The id of a recipe also says by which neardup the sketches compare with ours."""
-    try:
-        settings = store.settings
-        recipe, id, keep = Recipe.from_dict(settings["recipe"], checked=True), settings["recipe_id"], settings["keep"]
-        if keep not in ("sketch", "text", "reference"):
-            raise ValueError(f"keep = {keep!r}")
-    except (LookupError, TypeError, ValueError, RecipeError) as error:
-        store.close()
-        raise StoreError(f"{store.shown}: its settings cannot be read ({error}). Build the index again.") from error
-    if recipe.id != id:
-        store.close()
-        raise StoreError(
-            f"{store.shown}: the index was made by recipe {id}, which is {recipe.id} for this neardup: its sketches "
-            "are others. Use the neardup that made the index, or build it again."
-        )
-    return recipe, keep
 
 
 def _living(recipe: Recipe) -> Recipe:

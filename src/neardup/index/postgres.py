@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import StoreError
 from neardup.index.connections import Address, Bigints, Connection, Connections, Lost, Uuids, bigints
-from neardup.index.store import FIRST, FORMAT, MOST, Change, Holders, Row, Store
+from neardup.index.store import FIRST, FORMAT, MOST, Change, Health, Holders, Row, Store
 
 T = TypeVar("T")
 
@@ -62,6 +62,8 @@ _CREATE_DAYS = """
 _HAS_DAYS = "select to_regclass('met') is not null"
 _HAS_LZ4 = "select 'lz4' = any(enumvals) from pg_settings where name = 'default_toast_compression'"
 _SETTINGS = "select format, settings::text, 'settings'::regclass::oid::bigint from settings"
+
+_WHICH = "select to_regclass('settings')::oid::bigint"
 
 _BEGIN = "begin isolation level read committed"
 _SNAPSHOT = """
@@ -189,6 +191,10 @@ def _create(connection: Connection, address: Address, settings: dict[str, Any]) 
         connection.execute("insert into settings values (%s, %s)", [FORMAT, json.dumps(settings)])
 
 
+class _Replaced(StoreError):
+    """The index is not the one that was opened."""
+
+
 @dataclass(frozen=True)
 class _Section:
     """What a thread that is writing holds."""
@@ -201,7 +207,7 @@ class PostgresStore(Store):
     """An open store."""
 
     def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+        self._connections, self.process = connections, connections.process
         self.shown = connections.address.shown
         self._here = threading.local()
         found = connections.run(lambda connection: connection.execute(_SETTINGS).fetchone())
@@ -211,7 +217,8 @@ class PostgresStore(Store):
                 "the neardup that made it, or build the index again."
             )
         self.settings: dict[str, Any] = json.loads(found[1])
-        self._space = int(np.int64(found[2]).astype(np.int32))
+        self._oid = int(found[2])
+        self._space = int(np.int64(self._oid).astype(np.int32))
         self._begun = (-1, 0)
         """The latest day that is known to have begun, and a number that is not before it."""
         self._dated = bool(connections.run(lambda connection: _value(connection, _HAS_DAYS)))
@@ -344,6 +351,36 @@ class PostgresStore(Store):
 
     def refresh(self) -> None:
         """Nothing to do: what others committed is always seen."""
+        self.process.require()
+
+    def health(self) -> Health:
+        """Ask the server whether the index is there and is the one that was opened; its disk is not seen from here."""
+        self.process.require()
+        problems = {}
+        try:
+            self._read(lambda connection: self._require_same(connection))
+        except StoreError as error:
+            problems["moved" if isinstance(error, _Replaced) else "away"] = str(error)
+        return Health(problems, None, dict(self._connections.failures))
+
+    def problems(self) -> Iterator[str]:
+        """Yield where tables and their indexes do not agree: rows are counted by scans, and by the indexes."""
+        with self._connections.telling(), closing(self._connections.connect()) as connection:
+            connection.execute(_SNAPSHOT, prepare=False)
+            counted = _value(connection, _LENGTH)
+            by_index = {what: _value(connection, f"select count(*) from {what}") for what in ("documents", "postings")}
+            connection.execute("set local enable_seqscan = on; set local enable_indexscan = off", prepare=False)
+            connection.execute("set local enable_indexonlyscan = off", prepare=False)
+            for what, number in by_index.items():
+                scanned = _value(connection, f"select count(*) from {what}")
+                if scanned != number:
+                    yield (
+                        f"{what}: {scanned:,} rows, and {number:,} by an index of the database. Mend it with: reindex "
+                        f"schema {self._connections.address.index}"
+                    )
+            scanned = _value(connection, "select count(*) from documents")
+            if counted != scanned:
+                yield f"{counted:,} documents are counted, and {scanned:,} are there."
 
     def facts(self) -> dict[str, Any]:
         """For people. durable: the server waits for its disk; one with fsync off does not."""
@@ -413,6 +450,7 @@ class PostgresStore(Store):
         """ids: of a batch that may replace documents."""
         with connection.pipeline():
             connection.execute(_BEGIN)
+            same = connection.execute(_WHICH)
             if len(stripes) > LOCKS:
                 connection.execute(_GATE, [self._space])
             else:
@@ -420,6 +458,16 @@ class PostgresStore(Store):
                 connection.execute(_LOCK, [self._space, Bigints(stripes)])
                 if ids:
                     connection.execute(_LOCK_REPLACING, [self._space, 1 + 2 * STRIPES, _names(ids)])
+        self._require_same(connection, same.fetchone())
+
+    def _require_same(self, connection: Connection, found: tuple[Any, ...] | None = None) -> None:
+        """Refuse an index that was dropped and made again while this one had it open: its sketches are others."""
+        found = found or connection.execute(_WHICH).fetchone()
+        if found is None or found[0] != self._oid:
+            raise _Replaced(
+                f"{self.shown}: the index was dropped, or replaced by another one, while this process had it open. "
+                "Nothing is stored. Open it again."
+            )
 
     def _was_done(self, stripes: NDArray[np.int64], change: Change, numbers: NDArray[np.int64]) -> bool:
         """The connection was lost while the server may have been committing: wait for that transaction to end, by its

@@ -16,12 +16,13 @@ is in `rocks_folder`.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice
 from pathlib import Path
-from threading import RLock, get_ident
+from threading import Lock, RLock, get_ident
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,12 +30,15 @@ from numpy.typing import NDArray
 
 from neardup.errors import OutputError, StoreError
 from neardup.index import rocks_days
-from neardup.index.rocks_folder import Counts, Folder, discard, make, require, settings_of
+from neardup.index.mark import NAME as MARK
+from neardup.index.rocks_folder import ROOM, Counts, Folder, MovedError, discard, make, require, settings_of
 from neardup.index.rocks_folder import exists as exists
-from neardup.index.store import FIRST, MOST, Change, Holders, Row, Store
+from neardup.index.store import ERRORS, FIRST, MOST, Change, Health, Holders, Process, Row, Store
 
 _LAST_NUMBER = 2**32 - 1
 _AT_ONCE = 10_000
+_SWEPT_AT_ONCE = 1_000
+"""Keys whose lists are shortened in one section of a writer: some milliseconds."""
 
 T = TypeVar("T")
 
@@ -61,7 +65,11 @@ class RocksStore(Store):
     def __init__(self, path: Path, *, read_only: bool) -> None:
         self.path, self.shown, self.read_only = path, str(path), read_only
         self.settings = settings_of(path)
-        self._lock = RLock()
+        self.process = Process(self.shown)
+        self._rlock, self._compacting = RLock(), Lock()
+        self._failures = Counter(dict.fromkeys(ERRORS, 0))
+        self._damage = ""
+        """What could not be read, in RocksDB's words: that does not mend itself."""
         self._read: dict[bytes, bytes | None] = {}
         self._hashed: dict[str, bytes] = {}
         """What the section has read of the keys, and the names of its ids; and the thread that is inside of it."""
@@ -69,6 +77,12 @@ class RocksStore(Store):
         self._broken = False
         self._folder: Folder | None = None
         self._open()
+
+    @property
+    def _lock(self) -> RLock:
+        """The lock of writers. In a fork another thread may hold it for ever: so that is refused before."""
+        self.process.require()
+        return self._rlock
 
     def _open(self) -> None:
         folder = Folder(self.path, read_only=self.read_only)
@@ -92,10 +106,21 @@ class RocksStore(Store):
             with self._lock:  # another thread may have opened it again
                 if self._usable() is not folder:
                     return self._get(family, names)
-            raise StoreError(f"{self.path}: cannot be read: {error}. Restore a copy, or build it again.") from error
+            raise self._unreadable(error) from error
         return found
 
+    def _unreadable(self, error: Exception) -> StoreError:
+        """Remember that something could not be read, and return the error for people."""
+        self._failures["read"] += 1
+        folder = self._folder
+        self._damage = str(error) if folder is None else folder.told(error)
+        return StoreError(
+            f"{self.path}: the index is damaged and cannot be read: {self._damage}. Look for all damage with: neardup "
+            f"index verify {self.path}. Then restore a backup, or build the index again."
+        )
+
     def _usable(self) -> Folder:
+        self.process.require()
         if self._broken and self._folder is None:
             with self._lock:
                 self._again()
@@ -149,7 +174,7 @@ class RocksStore(Store):
         try:
             entries.status()
         except Exception as error:
-            raise folder.refusal(error) from error
+            raise self._unreadable(error) from error
         return entries.value() if there else value
 
     def _older(self, name: bytes) -> Iterator[bytes]:
@@ -163,7 +188,7 @@ class RocksStore(Store):
         try:
             entries.status()
         except Exception as error:
-            raise folder.refusal(error) from error
+            raise self._unreadable(error) from error
 
     def _there(self, value: bytes, gone: frozenset[int]) -> bytes:
         """Return those of a list's numbers that are of stored documents and not in `gone`."""
@@ -202,7 +227,7 @@ class RocksStore(Store):
             raise StoreError(f"{self.path}: this index is open for reading only.")
         with self._lock:
             self._again()
-            self._usable()
+            self._counted(self._usable().require_place)
             self._inside = get_ident()
             try:
                 yield
@@ -293,9 +318,20 @@ class RocksStore(Store):
 
     def _write(self, batch: Any) -> None:
         try:
-            self._usable().write(batch)
+            self._counted(lambda: self._usable().write(batch))
         except OutputError:
             self._broken = True
+            raise
+
+    def _counted(self, act: Callable[[], None]) -> None:
+        """Count what goes wrong."""
+        try:
+            act()
+        except MovedError:
+            self._failures["moved"] += 1
+            raise
+        except OutputError as error:
+            self._failures["full" if "disk is full" in str(error) else "write"] += 1
             raise
 
     def __len__(self) -> int:
@@ -348,11 +384,25 @@ class RocksStore(Store):
         return rocks_days.between(self._usable(), begin, end, most)
 
     def compact(self) -> None:
-        """Numbers of removed documents leave the lists; then every level is merged into the last."""
+        """Numbers of removed documents leave the lists, some keys at a time; then every level is merged into the last.
+        Others read and write meanwhile: no section is longer than that of a batch."""
+        self.process.require()
+        with self._compacting:
+            self._compact()
+
+    def _compact(self) -> None:
         with self.writing(np.empty(0, np.uint64), []):
-            if self._counts.removed:
-                self._sweep()
-            self._usable().compact()
+            removed, following = self._counts.removed, self._counts.following
+            documents = iter(self._usable().family["documents"].keys())
+        if removed:
+            alive = np.zeros(following, np.bool_)
+            for some in _batched(self._to_the_end("documents", documents)):
+                numbers = np.frombuffer(b"".join(some), ">u4")
+                alive[numbers[numbers < following]] = True
+            self._sweep(alive)
+            with self.writing(np.empty(0, np.uint64), []):
+                self._put_counts(self._counts._replace(removed=self._counts.removed - removed))
+        self._usable().compact()
 
     def _to_the_end(self, family: str, entries: Iterator[T]) -> Iterator[T]:
         """All entries of a family. RocksDB stops at a damaged block as it does at the end: so it is asked which one."""
@@ -370,35 +420,103 @@ class RocksStore(Store):
         try:
             after.status()
         except Exception as error:
-            raise folder.refusal(error) from error
+            raise self._unreadable(error) from error
 
-    def _sweep(self) -> None:
-        from rocksdict import WriteBatch
-
-        folder, counts = self._usable(), self._counts._replace(removed=0)
-        alive = np.zeros(counts.following, np.bool_)
-        for some in _batched(self._to_the_end("documents", iter(folder.family["documents"].keys()))):
-            alive[np.frombuffer(b"".join(some), ">u4")] = True
+    def _sweep(self, alive: NDArray[np.bool_]) -> None:
+        """Take the numbers that are not alive out of all lists: those of documents that were removed before. Numbers
+        that came since are beyond the end of `alive`, and stay."""
         for some in _batched(self._lists()):
             numbers = np.frombuffer(b"".join([value for _, value in some]), "<u4")
-            there = alive[numbers]
-            if there.all():
+            gone = ~_standing(alive, numbers)
+            if not gone.any():
                 continue
-            batch = WriteBatch(raw_mode=True)
-            edges = np.cumsum([0, *(len(value) // 4 for _, value in some)]).tolist()
-            for (name, before), (begin, end) in zip(some, pairwise(edges), strict=True):
-                if there[begin:end].all():
-                    continue
-                after = _entries(name, numbers[begin:end][there[begin:end]].tobytes())
-                for entry in _entries(name, before).keys() - after.keys():
-                    batch.delete(entry, folder.handle["keys"])
-                for entry, part in after.items():
-                    batch.put(entry, part, folder.handle["keys"])
-            self._write(batch)
+            edges = np.cumsum([0, *(len(value) // 4 for _, value in some)])[:-1]
+            names = [name for (name, _), any_gone in zip(some, np.add.reduceat(gone, edges), strict=True) if any_gone]
+            for chosen in _batched(names, _SWEPT_AT_ONCE):
+                with self.writing(np.empty(0, np.uint64), []):
+                    self._shorten(chosen, alive)
+
+    def _shorten(self, names: list[bytes], alive: NDArray[np.bool_]) -> None:
+        """Write the lists of some keys without the numbers that are not alive, as they are now."""
+        from rocksdict import WriteBatch
+
+        folder, batch = self._usable(), WriteBatch(raw_mode=True)
+        for name, latest in zip(names, self._get("keys", names), strict=True):
+            before = b"".join([*reversed([*self._older(name)]), latest or b""])
+            numbers = np.frombuffer(before, "<u4")
+            after = _entries(name, numbers[_standing(alive, numbers)].tobytes())
+            for entry in _entries(name, before).keys() - after.keys():
+                batch.delete(entry, folder.handle["keys"])
+            for entry, part in after.items():
+                batch.put(entry, part, folder.handle["keys"])
+        self._write(batch)
+
+    def _put_counts(self, counts: Counts) -> None:
+        from rocksdict import WriteBatch
+
         batch = WriteBatch(raw_mode=True)
-        folder.put_counts(batch, counts)
+        self._usable().put_counts(batch, counts)
         self._write(batch)
         self._counts = counts
+
+    def health(self) -> Health:
+        """Return how the folder, its disk and RocksDB are."""
+        self.process.require()
+        folder, problems, free = self._folder, {}, None
+        if folder is None:
+            problems["write"] = f"{self.path}: this index is closed."
+        else:
+            try:
+                folder.require_place()
+                free = shutil.disk_usage(self.path).free
+            except (MovedError, OSError) as error:
+                problems["moved"] = str(error)
+            if not self.read_only and free is not None and (self._broken or free < ROOM):
+                problems["full"] = (
+                    f"{self.path}: {free:,} bytes are free on the disk, and {ROOM:,} are needed to go on writing."
+                    if free < ROOM
+                    else f"{self.path}: the last change could not be written. It is tried again with the next one."
+                )
+            errors = folder.background_errors()
+            if errors or self._damage:
+                problems["damaged"] = (
+                    f"{self.path}: {self._damage or f'{errors} flushes or compactions failed'}. Look for all damage "
+                    f"with: neardup index verify {self.path}"
+                )
+        return Health(problems, free, dict(self._failures))
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is wrong with ids, counts and the mark."""
+        folder = self._usable()
+        if folder.unmarked:
+            yield (
+                f"{self.path / MARK}: cannot be read, and nothing else tells whether the end of the log was cut. It is "
+                "written again when the index is opened for writing."
+            )
+        counts = folder.counts()
+        met = rocks_days.all_met(folder)
+        if len(met) and any(record is None for record in self.records(met)):
+            yield "documents that are not there were met again, by what is stored of days."
+        numbers = [int.from_bytes(value, "little") for value in self._values("ids")]
+        distinct = np.unique(np.array(numbers, np.int64))
+        if len(distinct) != len(numbers):
+            yield f"{len(numbers) - len(distinct):,} documents have two ids."
+        lost = sum(
+            record is None for some in _batched(distinct.tolist()) for record in self.records(np.array(some, np.int64))
+        )
+        if lost:
+            yield f"{lost:,} ids lead to no document."
+        if len(distinct) and distinct[-1] >= counts.following:
+            yield f"the next number is {counts.following:,}, and there is a document {distinct[-1]:,}."
+
+    def again(self) -> "RocksStore":
+        """Open it once more, for reading: as it is on disk, with a cache of its own, at one moment."""
+        self._counted(self._usable().require_place)
+        return RocksStore(self.path, read_only=True)
+
+    def _values(self, family: str) -> Iterator[bytes]:
+        for _, value in self._to_the_end(family, iter(self._usable().family[family].items())):
+            yield value
 
     def refresh(self) -> None:
         """A reader catches up with the writer."""
@@ -421,7 +539,9 @@ class RocksStore(Store):
             }
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Let go of the folder; in a fork, leave it to the process that opened it."""
+        if not self.process.is_this:
+            return
         with self._lock:
             self._broken = False
             self._let_go()
@@ -441,10 +561,18 @@ def _entries(name: bytes, numbers: bytes) -> dict[bytes, bytes]:
     return {**found, name: numbers} if numbers else {}
 
 
-def _batched(items: Iterable[T]) -> Iterator[list[T]]:
+def _batched(items: Iterable[T], size: int = _AT_ONCE) -> Iterator[list[T]]:
     ahead = iter(items)
-    while some := list(islice(ahead, _AT_ONCE)):
+    while some := list(islice(ahead, size)):
         yield some
+
+
+def _standing(alive: NDArray[np.bool_], numbers: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Return which numbers stay in a list: those that are alive, and those that came later."""
+    found = np.ones(len(numbers), np.bool_)
+    known = numbers < len(alive)
+    found[known] = alive[numbers[known]]
+    return found
 
 
 def _names(values: NDArray[Any], kind: str) -> list[bytes]:

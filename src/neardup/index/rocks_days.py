@@ -48,6 +48,12 @@ def met_before(folder: Folder, day: int, most: int) -> NDArray[np.int64]:
     return np.array(found, np.int64)
 
 
+def all_met(folder: Folder) -> NDArray[np.int64]:
+    """Read all that is stored of days, and return the documents that were met again."""
+    entries = dict(_entries(folder, b""))
+    return np.unique(np.array([_number(name[-4:]) for name in entries if name.startswith((_MET, _LAST))], np.int64))
+
+
 def between(folder: Folder, begin: int, end: int, most: int) -> NDArray[np.int64]:
     """Return the first stored documents of a range of numbers."""
     found: list[int] = []

@@ -1,7 +1,7 @@
 """A folder with a RocksDB database: making it, opening it, and refusing what is damaged or is something else.
 
     index.json      the format, and what the index was created with
-    acknowledged    the sequence number of the last commit
+    acknowledged    the sequence number of the last commit (`mark`)
     writer.pid      who has it open for writing, to tell others
     all else        RocksDB's own: tables, logs, and the list of them
 
@@ -9,32 +9,43 @@ A new folder is made under another name, and gets its own when all of it is on d
 
 The mark in `acknowledged` is written after the log, and never synced: so it is never ahead of the log, unless the log
 was cut or copied while it was being written, and that is how both are recognised.
+
+A folder belongs to the process that opened it. RocksDB does not survive a fork: its threads are gone in the child, and
+what a child writes is lost. There every call is refused, and nothing of RocksDB is ever closed.
 """
 
+import ctypes
 import fcntl
 import json
 import os
 import shutil
 import struct
 import tempfile
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from neardup.atomic import sync, sync_names
 from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError
-from neardup.index.store import FORMAT
+from neardup.index.mark import NAME as MARK
+from neardup.index.mark import Mark, read_mark
+from neardup.index.store import FORMAT, Process
 
 FAMILIES = ("keys", "documents", "texts", "ids")
 _ASKED_IN_VAIN = ("keys", "ids", "default")
 """Families of which mostly what is not there is asked for: filters answer that."""
 _COUNTS = struct.Struct("<QQQ")
-_MARK = struct.Struct("<Q")
-_SETTINGS = "index.json"
+SETTINGS = "index.json"
+BACKUP = "backup.json"
+"""What a folder has that is a backup of an index, in the place of the settings."""
 _CACHE = 256 << 20
 _BUFFER = 16 << 20
 _LOG = 64 << 20
 """Bytes of the log, at the most: what is read again when a store is opened after a kill."""
+ROOM = 2 * _BUFFER
+"""Free bytes without which a store that is asked how it is says that its disk is full: a buffer that is flushed, and
+what comes meanwhile."""
 _ATTEMPTS = 5
 _MOST_MOVES = 100
 _NO_ROOM = ("No space left", "File too large", "Disk quota exceeded")
@@ -44,7 +55,7 @@ _LOCKED = ("Permission denied", "Read-only file system")
 def exists(path: Path) -> bool:
     """Whether there is a store."""
     try:
-        return (path / _SETTINGS).exists()
+        return (path / SETTINGS).exists()
     except PermissionError as error:
         raise StoreError(f"{path}: this user may not enter the folder.") from error
 
@@ -59,8 +70,10 @@ def require(path: Path) -> None:
 
 def _refuse_others(path: Path) -> None:
     """What is no index, and is no place for one either."""
+    if (path / BACKUP).exists():
+        raise StoreError(f"{path}: is a backup of an index. Make an index of it: neardup index restore {path} INDEX")
     if (path / "CURRENT").exists():
-        raise StoreError(f"{path}: {_SETTINGS} is missing, so nobody knows how this index was made.")
+        raise StoreError(f"{path}: {SETTINGS} is missing, so nobody knows how this index was made.")
     if path.is_file():
         raise StoreError(f"{path}: is a file, and no index.")
     if (path / "run.json").exists():
@@ -95,9 +108,9 @@ def make(path: Path, settings: dict[str, Any]) -> list[bytes]:
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".draft", dir=path.parent))
         draft.chmod(0o755)
-        (draft / _SETTINGS).write_text(json.dumps({"format": FORMAT, **settings}, indent=2))
+        (draft / SETTINGS).write_text(json.dumps({"format": FORMAT, **settings}, indent=2))
         Folder(draft, read_only=False, new=True).close()
-        sync(draft / _SETTINGS)
+        sync(draft / SETTINGS)
         sync_names(draft)
         writer = last_writer(draft)
         draft.replace(path)
@@ -114,7 +127,7 @@ def make(path: Path, settings: dict[str, Any]) -> list[bytes]:
 
 def last_writer(path: Path) -> list[bytes]:
     """Who opened an index for writing last, and what came of it."""
-    return [(path / name).read_bytes() for name in ("writer.pid", "acknowledged")]
+    return [(path / name).read_bytes() for name in ("writer.pid", MARK)]
 
 
 def discard(path: Path, writer: list[bytes]) -> bool:
@@ -131,11 +144,11 @@ def discard(path: Path, writer: list[bytes]) -> bool:
 def settings_of(path: Path) -> dict[str, Any]:
     """What it was created with."""
     try:
-        found: dict[str, Any] = json.loads((path / _SETTINGS).read_text())
+        found: dict[str, Any] = json.loads((path / SETTINGS).read_text())
         format = found.pop("format")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
-            f"{path / _SETTINGS}: cannot be read ({error}), so nobody knows how this index was made."
+            f"{path / SETTINGS}: cannot be read ({error}), so nobody knows how this index was made."
         ) from error
     if format != FORMAT:
         raise StoreError(
@@ -156,27 +169,39 @@ class Counts(NamedTuple):
 
 
 class Folder:
-    """An open one: RocksDB's families, for whoever reads and writes them."""
+    """An open folder: RocksDB's families, to be read and written."""
+
+    unmarked = False
+    """Whether the mark could not be read when it was opened."""
 
     def __init__(self, path: Path, *, read_only: bool, new: bool = False) -> None:
         """new: there is nothing yet but the settings."""
         self.path, self.read_only = path, read_only
-        self._mark = -1
+        self._process = Process(str(path))
+        self._mark: Mark | None = None
         self._own: tempfile.TemporaryDirectory[str] | None = None
         """What a follower of the writer writes down for itself."""
-        mark = _marked(path)
+        mark = read_mark(path)
+        self.unmarked = mark is None
         _refuse_locked(path)
+        self._place = _place(path)
+        self._directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        held = Path(f"/proc/self/fd/{self._directory}")
+        self._where = held if held.is_dir() else path
+        """The folder that was opened, also when it is moved: a flush must not go into another one in its place."""
+        self._take()
         self._db = self._opened(new)
+        _open.add(self)
         self.family: dict[str, Any] = {name: self._db.get_column_family(name) for name in FAMILIES}
         self.handle: dict[str, Any] = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
         self.default_handle: Any = self._db.get_column_family_handle("default")
         try:
             if read_only:
                 self.catch_up()
-            self._refuse_parts(mark)
+            self._refuse_parts(mark or 0)
             if not read_only:
-                self._mark = os.open(path / "acknowledged", os.O_WRONLY | os.O_CREAT, 0o644)
-                self._acknowledge()
+                self._mark = Mark(path)
+                self._mark.begin(self.reached())
                 (path / "writer.pid").write_text(str(os.getpid()))
         except OSError as error:
             self.close()
@@ -184,6 +209,18 @@ class Folder:
         except NeardupError:
             self.close()
             raise
+
+    def _take(self) -> None:
+        """Refuse a second writer of this process: RocksDB's lock is one between processes."""
+        self._held: tuple[int, int] | None = None
+        if not self.read_only:
+            found = os.fstat(self._directory)
+            place = found.st_dev, found.st_ino
+            if place in _writing:
+                os.close(self._directory)
+                raise self._written_by(str(os.getpid()))
+            _writing.add(place)
+            self._held = place
 
     def _opened(self, new: bool) -> Any:
         try:
@@ -200,7 +237,7 @@ class Folder:
             if self.read_only:
                 self._read_strictly()
             options, families = _options(new)
-            return Rdict(str(self.path), options, families, access_type=how)
+            return Rdict(str(self._where), options, families, access_type=how)
         except Exception as error:  # the binding has no exceptions of its own
             self._clean_up()
             raise self.refusal(error) from error
@@ -214,7 +251,7 @@ class Folder:
         for attempt in range(_ATTEMPTS):
             options, families = _options(False)
             try:
-                Rdict(str(self.path), options, families, access_type=AccessType.read_only()).close()
+                Rdict(str(self._where), options, families, access_type=AccessType.read_only()).close()
                 return
             except Exception as error:
                 if attempt + 1 == _ATTEMPTS or "No such file" not in str(error):
@@ -248,18 +285,25 @@ class Folder:
 
     def refusal(self, error: Exception) -> NeardupError:
         """What RocksDB's message means."""
-        told = str(error)
+        told = self.told(error)
         if "While lock file" in told or "lock hold by" in told:
-            return StoreError(
-                f"{self.path}: process {self._writer()} is writing to this index, and one can at a time. Wait for it, "
-                "ask it meanwhile (`neardup index check` and `info`, read_only=True), or let a service have it."
-            )
+            return self._written_by(self._writer())
         if any(reason in told for reason in _LOCKED):
             return _locked(self.path)
         if any(reason in told for reason in _NO_ROOM):
             return OutputError(f"{self.path}: there is no room on the disk, and an index needs some to open ({told}).")
         return StoreError(
             f"{self.path}: the index is damaged or incomplete: {told}. Restore a copy, or build it again."
+        )
+
+    def told(self, error: Exception) -> str:
+        """Return RocksDB's message, with the path that people know."""
+        return str(error).replace(str(self._where), str(self.path))
+
+    def _written_by(self, process: str) -> StoreError:
+        return StoreError(
+            f"{self.path}: process {process} is writing to this index, and one can at a time. Wait for it, ask it "
+            "meanwhile (`neardup index check` and `info`, read_only=True), or let a service have it."
         )
 
     def _writer(self) -> str:
@@ -289,8 +333,24 @@ class Folder:
         """RocksDB's sequence number: another one after every change."""
         return int(self._db.latest_sequence_number())
 
+    def require_place(self) -> None:
+        """Refuse to go on where the folder was moved, removed or replaced: what is written would go where nobody looks.
+
+        The file of the settings is compared: it is there as long as the folder is, and is never written again.
+        """
+        if _place(self.path) != self._place:
+            raise MovedError(
+                f"{self.path}: the folder was moved, removed or replaced while this process had it open. Nothing is "
+                "acknowledged. Move it back, or close the index and open the one that is there now."
+            )
+
+    def background_errors(self) -> int:
+        """Return how many flushes and compactions failed, by RocksDB's own count."""
+        return sum(family.property_int_value("rocksdb.background-errors") or 0 for family in self.family.values())
+
     def write(self, batch: Any) -> None:
         """All of it, on disk when this returns. After a failure RocksDB takes no other: open it again."""
+        self.require_place()
         try:
             self._db.write(batch, self._durable)
         except Exception as error:
@@ -299,30 +359,25 @@ class Folder:
                     f"{self.path}: the disk is full; the last change was not acknowledged. Make room, then repeat it."
                 ) from error
             raise OutputError(
-                f"{self.path}: cannot be written: {error}. The last change was not acknowledged."
+                f"{self.path}: cannot be written: {self.told(error)}. The last change was not acknowledged."
             ) from error
+        self.require_place()
         with suppress(OSError):  # a mark that lags says less, and nothing wrong
-            self._acknowledge()
-
-    def _acknowledge(self) -> None:
-        os.pwrite(self._mark, _MARK.pack(self.reached()), 0)
+            if self._mark is not None:
+                self._mark.write(self.reached())
 
     def catch_up(self) -> None:
         """With the writer. Tables first, then the log, as RocksDB does it: what the writer moves from the one to the
         other in between is in neither. So until no table came or went meanwhile."""
+        self.require_place()
         try:
             for _ in range(_MOST_MOVES):
-                before = self._tables()
+                before = tables(self.path)
                 self._db.try_catch_up_with_primary()
-                if self._tables() == before:
+                if tables(self.path) == before:
                     return
         except Exception as error:
             raise self.refusal(error) from error
-
-    def _tables(self) -> tuple[str, int]:
-        """Another one where the writer's list of tables is another one."""
-        current = (self.path / "CURRENT").read_text().strip()
-        return current, (self.path / current).stat().st_size
 
     def compact(self) -> None:
         """Every level is merged into the last."""
@@ -349,17 +404,23 @@ class Folder:
         return held + (families[0].property_int_value("rocksdb.block-cache-usage") or 0)
 
     def close(self) -> None:
-        """Families and handles first: RocksDB's lock stays until all of them are gone."""
+        """Families and handles first: RocksDB's lock stays until all of them are gone. In a fork of the process that
+        opened it nothing is closed: it is the other one's."""
+        if not self._process.is_this:
+            return
         for family in (*self.family.values(), self._db):
             with suppress(Exception):  # a flush that fails, on a full disk: all of it is in the log
                 family.close()
         self.family, self.handle, self.default_handle, self._db = {}, {}, None, None
-        if self._mark >= 0:
-            os.close(self._mark)
-            self._mark = -1
+        if self._mark is not None:
+            self._mark.close()
         self._clean_up()
 
     def _clean_up(self) -> None:
+        directory, self._directory = self._directory, -1
+        if directory >= 0:
+            os.close(directory)
+            _writing.discard(self._held)
         if self._own is not None:
             self._own.cleanup()
 
@@ -381,12 +442,40 @@ def _locked(path: Path) -> StoreError:
     )
 
 
-def _marked(path: Path) -> int:
-    """The sequence number that was acknowledged last, for all that is known."""
+class MovedError(StoreError):
+    """The folder is not where it was opened."""
+
+
+def tables(path: Path) -> tuple[str, int]:
+    """Return RocksDB's list of tables and its size: another one whenever a table or a log has come or gone."""
+    current = (path / "CURRENT").read_text().strip()
+    return current, (path / current).stat().st_size
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """Return which file the settings are in; None where there is none."""
     try:
-        return int(_MARK.unpack((path / "acknowledged").read_bytes())[0])
-    except (OSError, struct.error):
-        return 0
+        found = os.stat(path / SETTINGS)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+_open: "weakref.WeakSet[Folder]" = weakref.WeakSet()
+_writing: set[tuple[int, int] | None] = set()
+"""Folders that this process has open for writing, by device and inode."""
+
+
+def _leave_to_parent() -> None:
+    """Keep a fork from closing what the other process has open: RocksDB's destructors crash without its threads, and
+    the folder of a follower would be removed."""
+    for folder in list(_open):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(folder))
+        if folder._own is not None:
+            folder._own._finalizer.detach()  # type: ignore[attr-defined]
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _options(new: bool) -> tuple[Any, dict[str, Any]]:

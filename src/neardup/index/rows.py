@@ -9,6 +9,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import comb
 
 import numpy as np
 import pyarrow as pa
@@ -114,6 +115,7 @@ class Layout:
 
     def __init__(self, recipe: Recipe) -> None:
         sketcher = recipe.sketcher
+        self.recipe = recipe
         self.sketcher, later = sketcher, sketcher.on_the_fly
         by_samples = sketcher.comparison.kind == groups.SAMPLES
         self.samples = sketcher.samples if by_samples else 0
@@ -136,9 +138,15 @@ class Layout:
         values = np.empty(offsets[-1], np.uint64)
         first = np.zeros(len(values), np.bool_)
         first[offsets[:-1][rows.compared]] = True
-        values[first] = mixed(rows.identities[rows.compared, 0] ^ rows.identities[rows.compared, 1], 0x1D)
+        values[first] = identity_keys(rows.identities[rows.compared])
         values[~first] = found.values[np.repeat(rows.compared, np.diff(found.offsets))]
         return Ragged(values, offsets)
+
+    @property
+    def fewest_keys(self) -> int:
+        """Keys that every document with words stands under: that of its identity, and those of its features."""
+        sketch = self.recipe.sketch
+        return 1 + comb(sketch.k, sketch.r) if isinstance(sketch, MinHashSettings) else 1
 
     def kept(self, rows: Rows) -> Rows:
         """What a record remembers of them."""
@@ -235,6 +243,11 @@ class Layout:
             raise ValueError(f"{len(record)} bytes, and {end} are needed")
         url = record[end:].decode("utf-8", "surrogatepass") if record[0] & _HAS_URL else None
         return record[at + 2 : end].decode("utf-8", "surrogatepass"), url, ragged
+
+
+def identity_keys(identities: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the keys that documents with the same words share."""
+    return mixed(identities[:, 0] ^ identities[:, 1], 0x1D)
 
 
 def _bytes(values: NDArray[np.generic]) -> NDArray[np.uint8]:

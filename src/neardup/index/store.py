@@ -15,6 +15,7 @@ A document was last seen on the day on which it was last met again, or else adde
 number of each day dates all of them without a byte for each. Days are counted from 1970-01-01, in UTC.
 """
 
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.errors import StoreError
 from neardup.sketches.base import Ragged, nothing
 
 FORMAT = 2
@@ -88,6 +90,43 @@ class Row(NamedTuple):
     text: bytes | None
 
 
+class Process:
+    """The process that opened a store: in a fork of it every call is refused, and closing does nothing."""
+
+    def __init__(self, shown: str) -> None:
+        self.shown, self.number = shown, os.getpid()
+
+    @property
+    def is_this(self) -> bool:
+        """Whether this is the process, and not a fork of it."""
+        return self.number == os.getpid()
+
+    def require(self) -> None:
+        """Refuse to go on in a fork: what it wrote would be acknowledged and lost."""
+        if self.number != os.getpid():
+            raise StoreError(
+                f"{self.shown}: this index was opened by process {self.number}, and this is a fork of it, process "
+                f"{os.getpid()}. A fork has no use of it: open the index after the fork, or start processes by spawn."
+            )
+
+
+@dataclass(frozen=True)
+class Health:
+    """How a store is, as far as it is known without reading all of it."""
+
+    problems: dict[str, str] = field(default_factory=dict)
+    """By kind (full, moved, damaged, write), a sentence for operators; nothing where all is well."""
+    free: int | None = None
+    """Bytes that are free on its disk; None where nobody here knows."""
+    errors: dict[str, int] = field(default_factory=dict)
+    """Reads and writes that failed since it was opened, by kind."""
+
+
+ERRORS = ("full", "moved", "write", "read", "away")
+"""Kinds of failures: the disk is full, the folder is another one, RocksDB or PostgreSQL refuses to write or to read,
+PostgreSQL cannot be reached."""
+
+
 class Store(ABC):
     """An open store. Threads may share it; `writing` lets one of them in at a time (with the same keys, at least)."""
 
@@ -134,6 +173,10 @@ class Store(ABC):
     def commit(self, change: Change) -> None:
         """Do it, inside of `writing`. When this returns the change is on disk, and survives a kill and a power cut."""
 
+    def again(self) -> "Store":
+        """Return a store to read all of it by, beside this one: what this one holds in memory hides no damage."""
+        return self
+
     @abstractmethod
     def __len__(self) -> int:
         """Documents that are there."""
@@ -165,7 +208,15 @@ class Store(ABC):
 
     @abstractmethod
     def compact(self) -> None:
-        """Drop what removed documents left behind, and give the space back."""
+        """Drop what removed documents left behind, and give the space back. Others read and write meanwhile."""
+
+    def health(self) -> Health:
+        """Return how it is, without reading much."""
+        return Health()
+
+    def problems(self) -> Iterator[str]:
+        """Read what only this engine has, all of it, and yield what is damaged."""
+        return iter(())
 
     @abstractmethod
     def refresh(self) -> None:

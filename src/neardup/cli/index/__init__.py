@@ -6,6 +6,7 @@
     filter   lines in, the lines of new documents out
     remove   forget documents by their id
     about    info, export, expire, compact: the index as a whole
+    care     verify, backup, restore: is it whole, and a copy for the day when it is not
 
 Shared: place (where an index is), inputs (options and files), lines (JSONL as it arrives), pipe (standard output,
 signals), tally (counts).
@@ -15,6 +16,7 @@ import click
 
 from neardup.cli.index.about import compact, expire, export, info
 from neardup.cli.index.add import add
+from neardup.cli.index.care import backup, restore, verify
 from neardup.cli.index.check import check
 from neardup.cli.index.create import create
 from neardup.cli.index.filter import filter_
@@ -41,5 +43,5 @@ def command() -> None:
     """
 
 
-for _part in (create, add, check, filter_, remove, info, export, expire, compact):
+for _part in (create, add, check, filter_, remove, info, export, expire, compact, verify, backup, restore):
     command.add_command(_part)
