@@ -24,7 +24,7 @@ from neardup.service.page import ADDRESS, page
 from neardup.service.pages import Asked, Page, Site, fields, trouble
 from neardup.service.pages.asking import FORM, HTML
 from neardup.service.preparing import Preparing, needed
-from neardup.service.problems import KINDS, RETRY, Busy, Problem, plain, problem_of, validation_detail
+from neardup.service.problems import AILMENTS, KINDS, RETRY, Busy, Problem, plain, problem_of, validation_detail
 from neardup.service.quotas import Caller, Places
 from neardup.service.routes import DECODERS, PREFIX, Route, pages_at, routes_at
 from neardup.service.settings import Limits, Settings
@@ -69,6 +69,7 @@ class App:
     ) -> None:
         """preparing: what is compiled while this is asked already."""
         self.settings, self.log = settings, log
+        self._ailing: dict[str, str] = {}
         self._site = Site(collection, index, settings.limits)
         self.metrics = Metrics()
         self.endpoints = Endpoints(index, settings, self.metrics)
@@ -299,13 +300,25 @@ class App:
             self._endings.discard(ending)
             self._streams.give_back(call.caller)
 
+    def _require_sound(self, problems: dict[str, str]) -> None:
+        """Refuse to be called ready where something is wrong with the store. Strangers ask too: details are for the
+        log, once until something else is wrong."""
+        if problems != self._ailing:
+            self._ailing = problems
+            for kind, problem in problems.items():
+                self.log.event(store=kind, problem=problem)
+            if not problems:
+                self.log.event(store="sound")
+        if problems:
+            raise Problem("store", AILMENTS[next(iter(problems))])
+
     async def _own(self, call: Call, route: Route) -> None:
         if route.does == "healthz":
             await call.answer(200, b'{"status":"alive"}')
         elif route.does == "readyz":
             if self.stopping.is_set():
                 raise Problem("stopping")
-            await self.endpoints.reach()
+            self._require_sound(await self.endpoints.reach())
             await call.answer(200, b'{"status":"ready"}')
         elif route.does == "metrics":
             for places in (self._requests, self._streams):

@@ -8,6 +8,7 @@ computes for itself (comparing, sketching, grouping) runs in few beside, so that
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -16,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from neardup.engines.machine import cores
-from neardup.errors import UsageError
+from neardup.errors import StoreError, UsageError
 from neardup.index import Index
 from neardup.index.answers import Document, Verdict
 from neardup.recipe import Recipe
@@ -216,15 +217,23 @@ class Endpoints:
         facts = await self._in_thread(self.index.info)
         return {name: value for name, value in facts.items() if name != "path"}  # which may hold a password
 
-    async def reach(self) -> None:
-        """GET /readyz: raise what is wrong with the store, if anything is."""
-        if self.has_index:
-            await self._in_thread(lambda: self.index.contains_many(["ready?"]))
+    async def reach(self) -> dict[str, str]:
+        """GET /readyz: return what is wrong with the store, by kind, in sentences for operators."""
+        return await self._in_thread(self._ailments) if self.has_index else {}
+
+    def _ailments(self) -> dict[str, str]:
+        try:
+            self.index.contains_many(["ready?"])
+            return self.index.health().problems
+        except StoreError as error:
+            return {"away": str(error)}
 
     async def scraped(self) -> tuple[bytes, str]:
         """GET /metrics."""
         if self.has_index:
-            self.metrics.index.set(await self._in_thread(lambda: len(self.index)))
+            with suppress(StoreError):
+                self.metrics.index.set(await self._in_thread(lambda: len(self.index)))
+            self.metrics.store(await self._in_thread(self.index.health))
         return self.metrics.text()
 
     def _check_number(self, documents: int) -> None:

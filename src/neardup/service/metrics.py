@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from neardup.index.store import ERRORS, Health
+
 if TYPE_CHECKING:
     import prometheus_client
 
@@ -36,6 +38,13 @@ class Metrics:
         )
         self.in_flight = Gauge("neardup_in_flight", "Requests that are being answered.", ["kind"], registry=made)
         self.index = Gauge("neardup_index_documents", "Documents in the index.", registry=made)
+        self._free = Gauge("neardup_store_free_bytes", "Bytes free on the disk of the index.", registry=made)
+        self._errors = Counter(
+            "neardup_store_errors", "Reads and writes of the index that failed, by why.", ["kind"], registry=made
+        )
+        self._counted = dict.fromkeys(ERRORS, 0)
+        for kind in ERRORS:
+            self._errors.labels(kind)
         self.held = Gauge("neardup_held_bytes", "Bytes of requests that wait for an answer.", registry=made)
         self._by_token = Counter(
             "neardup_token_requests", "Requests by the name of the token and status.", ["token", "status"],
@@ -76,6 +85,13 @@ class Metrics:
         for token, status in [key for key in self._of_token if key[0] not in kept]:
             del self._of_token[token, status]
             self._by_token.remove(token, str(status))
+
+    def store(self, health: Health) -> None:
+        """Take over what a store says of itself; a disk that is not this machine's is not known."""
+        self._free.set(float("nan") if health.free is None else health.free)
+        for kind, number in health.errors.items():
+            self._errors.labels(kind).inc(max(0, number - self._counted[kind]))
+            self._counted[kind] = number
 
     def text(self) -> tuple[bytes, str]:
         """For a scraper, and its content type."""

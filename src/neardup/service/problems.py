@@ -71,6 +71,16 @@ RETRY = {"busy": 1, "quota": 1, "compiling": 10, "stopping": 5, "slow": 5, "stor
 """Seconds to wait, by kind."""
 
 
+AILMENTS = {
+    "full": "The disk of the index is full: it answers, and stores nothing. Make room.",
+    "moved": "The index is not where it was: it was moved, removed or replaced. Put it back, or restart the service.",
+    "damaged": "A part of the index cannot be read. The log of the service says which: run neardup index verify.",
+    "write": "The index cannot be written. The log of the service says why.",
+    "away": "The index cannot be reached. The log of the service says why.",
+}
+"""What is wrong with a store, by kind, for everybody who may ask whether the service is ready."""
+
+
 class ProblemOut(msgspec.Struct, omit_defaults=True, rename={"kind": "type"}):
     """What went wrong (RFC 9457)."""
 

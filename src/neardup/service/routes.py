@@ -135,7 +135,7 @@ ROUTES = (
     ),
     Route("GET", "/healthz", "open", "The process lives", "Says nothing of the index.", "healthz"),
     Route(
-        "GET", "/readyz", "open", "The service can be asked", "503 while it stops, and while its store is away.",
+        "GET", "/readyz", "open", "The service can be asked", "503 while it stops, and while its store cannot be used.",
         "readyz", problems=("stopping", "store", "slow"),
     ),
     Route("GET", "/metrics", "read", "Counters for Prometheus", "In its text format.", "metrics"),
