@@ -8,6 +8,7 @@ NeardupError
 ├── WorkError         a work folder of another run, or one that is damaged
 ├── OutputError       a result that cannot be written
 ├── StoreError        an index that cannot be opened: in use, damaged, of another version
+├── Abandoned         work that nobody waits for any more
 └── MissingExtra      an optional part that is not installed; says the line that installs it
 """
 
@@ -50,6 +51,10 @@ class OutputError(NeardupError):
 
 class StoreError(NeardupError):
     """An index that cannot be opened or read: in use by another process, damaged, or of another version."""
+
+
+class Abandoned(NeardupError):
+    """Work that nobody waits for any more: its asker left, or was answered already."""
 
 
 class MissingExtra(NeardupError):

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 
+from neardup.abandoning import checkpoint
+
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
@@ -119,6 +121,7 @@ class _Work:
 
     def shortest(self, a0: int, a1: int, b0: int, b1: int) -> None:
         """By rapidfuzz."""
+        checkpoint()
         self.budget -= (a1 - a0) * (b1 - b0)
         rows = _longest(self.a[a0:a1], self.b[b0:b1])
         if len(rows):
@@ -283,6 +286,7 @@ def passages(alignment: Alignment, a: Hashes, b: Hashes, least: int) -> Ints:
     several such places the first one). There is one if and only if the sequences share `least` tokens in a row. In
     order of length, the longest first.
     """
+    checkpoint()
     kept = alignment.matches[alignment.matches[:, 2] >= least]
     rows = np.concatenate([kept, _moved(kept, a, b, least)])
     ordered: Ints = rows[np.lexsort((rows[:, 0], -rows[:, 2]))]

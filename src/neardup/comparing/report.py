@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from neardup.abandoning import carried, checkpoint
 from neardup.comparing.difference import Alignment, Hashes, align, passages
 from neardup.comparing.documents import LARGEST, Readings, Source, open_source
 from neardup.comparing.systems import System, exact_overlap, judge
@@ -207,7 +208,7 @@ def compare_sources(
     one, other = both[0].hashes, both[1].hashes
     edits = documents.edits[chosen.text, 1] = int(list_kernel.edits(one, other))
     with ThreadPoolExecutor(1, "neardup-systems") as beside:  # kernels let other threads run
-        systems = beside.submit(_systems, recipe, chosen, documents)
+        systems = beside.submit(carried(_systems), recipe, chosen, documents)
         alignment = align(one, other)
         runs = passages(alignment, one, other, passage)
     resemblance, first_in_second, second_in_first = (
@@ -247,7 +248,10 @@ def compare_sources(
 def _systems(given: Recipe | str | os.PathLike[str] | None, chosen: Recipe, documents: Readings) -> list[System]:
     """All published ones, and the user's own where it is none of them."""
     known = [published(name) for name in recipe_names()]
-    judged = [judge(p.name, p.title, p.recipe, documents) for p in known]
+    judged = []
+    for p in known:
+        checkpoint()
+        judged.append(judge(p.name, p.title, p.recipe, documents))
     if given is not None and all(p.recipe.id != chosen.id for p in known):
         name = "this recipe" if isinstance(given, Recipe) else os.path.basename(os.fspath(given))
         judged.append(judge(name, f"recipe {chosen.id}", chosen, documents))

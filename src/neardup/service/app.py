@@ -4,10 +4,11 @@ import asyncio
 import os
 import sys
 from collections.abc import Container, Coroutine, Mapping, Sequence
+from functools import partial
 from html import escape
 from itertools import count
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -18,13 +19,14 @@ from neardup.service.access import Access, user_of
 from neardup.service.deadlines import Deadlines
 from neardup.service.endpoints import Endpoints, id_of
 from neardup.service.http import JSON, Call, Gone, Receive, Scope, Send
+from neardup.service.lanes import SHORT
 from neardup.service.logs import Log
 from neardup.service.metrics import Metrics
 from neardup.service.page import ADDRESS, page
 from neardup.service.pages import Asked, Page, Site, fields, trouble
 from neardup.service.pages.asking import FORM, HTML
 from neardup.service.preparing import Preparing, needed
-from neardup.service.problems import AILMENTS, KINDS, RETRY, Busy, Problem, plain, problem_of, validation_detail
+from neardup.service.problems import AILMENTS, KINDS, RETRY, Busy, Problem, let_go, plain, problem_of, validation_detail
 from neardup.service.quotas import Caller, Places
 from neardup.service.routes import DECODERS, PREFIX, Route, pages_at, routes_at
 from neardup.service.settings import Limits, Settings
@@ -41,9 +43,6 @@ EXPIRE = 1.0
 
 FOLLOW = 1.0
 """Seconds between two looks at what another process wrote, where the service is read-only."""
-
-LONG = 256 << 10
-"""Bytes of a body that is decoded in a thread: one of a million tiny documents takes a second."""
 
 _OWN = frozenset({"healthz", "readyz", "metrics", "openapi", "docs"})
 """Answered without a place among the others, also while stopping."""
@@ -155,27 +154,45 @@ class App:
         began = perf_counter()
         call = Call(scope, receive, send, f"{self._prefix}-{next(self._ids):x}")
         route: Route | Page | None = None
+        refused: Problem | None = None
         method = "GET" if call.method == "HEAD" else call.method
         try:
-            pages, rest = pages_at(call.path)
-            found: Mapping[str, Route | Page] = pages or routes_at(call.path, call.raw_path)
-            route = found.get(method)
-            if isinstance(route, Page):
-                self._access.check_page(route.level, method, call)
-                await self._answer_page(call, route, rest)
-            else:
-                self._access.check(route.level if route else "open", call)
-                if route is None:
-                    raise _unknown(found)
-                await self._answer(call, route)
-        except Gone:
-            call.status = call.status or 499
-        except TimeoutError:  # the client does not take the answer
-            call.abort()
-        except Exception as error:
-            await self._refuse(call, error, route)
+            try:
+                pages, rest = pages_at(call.path)
+                found: Mapping[str, Route | Page] = pages or routes_at(call.path, call.raw_path)
+                route = found.get(method)
+                if isinstance(route, Page):
+                    self._access.check_page(route.level, method, call)
+                    await self._answer_page(call, route, rest)
+                else:
+                    self._access.check(route.level if route else "open", call)
+                    if route is None:
+                        raise _unknown(found)
+                    await self._answer(call, route)
+            except (Exception, asyncio.CancelledError) as error:
+                refused = self._ended(call, error)
+                let_go(error)
+            if refused is not None:
+                await self._refuse(call, refused, route)
         finally:
             self._over(call, route, perf_counter() - began)
+
+    def _ended(self, call: Call, error: BaseException) -> Problem | None:
+        """Say what a client is answered for an error: nothing where it is gone, or where its answer has begun, whose
+        connection is then closed, which tells that it is not whole."""
+        if isinstance(error, asyncio.CancelledError) and not call.lost:  # the server ends
+            raise error
+        if isinstance(error, Gone | asyncio.CancelledError):
+            call.status = call.status or 499
+            return None
+        if isinstance(error, TimeoutError):  # the client does not take the answer
+            call.abort()
+            return None
+        if not isinstance(error, Problem | NeardupError):
+            self.log.failure(call.id, error)
+        elif isinstance(error, Busy):
+            self.metrics.rejected.labels(error.why).inc()
+        return None if call.status else problem_of(cast("Exception", error))
 
     async def _answer_page(self, call: Call, route: Page, rest: str) -> None:
         if self.stopping.is_set():
@@ -200,7 +217,8 @@ class App:
                     user_of(call.headers) if self._access.guarded else "",
                     call.caller.name,
                 ),
-            )
+            ),
+            long=route.long and (len(sent) > SHORT if sent else bool(call.query) or not route.needs),
         )
         onward = {"location": shown.location} if shown.location else {}
         await call.answer(shown.status, shown.content, shown.type, **onward)
@@ -232,7 +250,8 @@ class App:
             work.close()
             raise
         try:
-            await self._deadlines.keep(work)
+            with call.watched():
+                await self._deadlines.keep(work)
         except TimeoutError:
             if call.status:  # the client does not take the answer
                 call.abort()
@@ -260,15 +279,12 @@ class App:
             return await does(id_of(call.raw_path[len(PREFIX) :]))
         body = await call.body(self.settings.limits, self._room)
         size = len(body)
-        if size > LONG:
-            read = asyncio.get_running_loop().run_in_executor(
-                self.endpoints.reading, _read, route, body, self.settings.limits
-            )
-            del body
-            asked, call.documents, held = await read
+        if size > SHORT:  # a million tiny documents take a second to decode
+            read = await self.endpoints.decoded(partial(_read, route, body, self.settings.limits))
         else:
-            asked, call.documents, held = _read(route, body, self.settings.limits)
-            del body
+            read = _read(route, body, self.settings.limits)
+        del body
+        asked, call.documents, held = read
         call.caller.spend(call.documents)
         call.decoded(held, self._room)
         await self._compiled(call, needed(asked))
@@ -332,14 +348,7 @@ class App:
             shown = self._page.replace(ADDRESS, escape(f"http://{host}"))
             await call.answer(200, shown.encode(), "text/html; charset=utf-8")
 
-    async def _refuse(self, call: Call, error: Exception, route: Route | Page | None) -> None:
-        problem = problem_of(error)
-        if not isinstance(error, Problem | NeardupError):
-            self.log.failure(call.id, error)
-        elif isinstance(error, Busy):
-            self.metrics.rejected.labels(error.why).inc()
-        if call.status:  # the answer has begun: the connection is closed, which tells that it is not whole
-            raise error
+    async def _refuse(self, call: Call, problem: Problem, route: Route | Page | None) -> None:
         try:
             if route.gives == HTML if isinstance(route, Page) else route is None and call.for_people:
                 shown = trouble(problem, route.path if route else "", call.id)
@@ -347,8 +356,11 @@ class App:
             else:
                 sent = call.refuse(problem)
             await self._deadlines.keep(sent)
-        except TimeoutError:
+        except (TimeoutError, Gone):
             call.abort()
+        except asyncio.CancelledError:
+            if not call.lost:
+                raise
 
     def _over(self, call: Call, route: Route | Page | None, seconds: float) -> None:
         path = route.path if route else "unknown"

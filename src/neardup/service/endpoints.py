@@ -1,8 +1,8 @@
 """What is done for each address: from a decoded request to what is sent back.
 
-Every method belongs to a row of `routes`. Single requests on the index go through `batching`, pages apart from texts:
-an extractor may take seconds for a page, and no text waits for that. Streams have threads of their own, and what
-computes for itself (comparing, sketching, grouping) runs in few beside, so that neither ever holds up a check.
+Every method belongs to a row of `routes`. Single requests on the index go through `batching`, in `lanes`: pages apart
+from texts, long ones apart from short ones. Streams have threads of their own, and what computes for itself (comparing,
+sketching, grouping) runs in few beside, so that neither ever holds up a check.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -24,6 +24,7 @@ from neardup.recipe import Recipe
 from neardup.recipes import published
 from neardup.service import shapes
 from neardup.service.batching import Batches
+from neardup.service.lanes import SHORT, Documents, Lane
 from neardup.service.metrics import Metrics
 from neardup.service.problems import Problem, problem_of
 from neardup.service.settings import Settings
@@ -39,23 +40,11 @@ NEW = "stream"
 MOST_STREAMING = 32
 """Threads for streams; up to so many never wait for each other."""
 
-PAGES = 4
+KINDS = 4
 """Threads for single pages: one for each kind of call."""
 
 ENDING = 0.5
 """Seconds that threads get when nobody waits for their answers any more."""
-
-
-class _Both(Generic[Found]):
-    """One kind of call, for texts and for pages."""
-
-    def __init__(self, call: Callable[[list[Document]], Sequence[Found]], texts: Executor, pages: Executor) -> None:
-        self._texts: Batches[Document, Found] = Batches(call, texts)
-        self._pages: Batches[Document, Found] = Batches(call, pages)
-
-    async def ask(self, document: Document, size: int) -> Found:
-        """The result for a document."""
-        return await (self._texts if document.html is None else self._pages).ask(document, size)
 
 
 class Endpoints:
@@ -68,13 +57,20 @@ class Endpoints:
         self.reading = ThreadPoolExecutor(1, "neardup-reading")
         """For bodies that take long to decode."""
         self.streaming = ThreadPoolExecutor(min(settings.limits.streams, MOST_STREAMING), "neardup-streams")
-        self._pages = ThreadPoolExecutor(PAGES, "neardup-pages")
-        self._beside = ThreadPoolExecutor(threads, "neardup-beside")
-        self._turn = asyncio.Semaphore(threads)
-        self._check: _Both[Verdict] = _Both(self._checked, self.threads, self._pages)
-        self._check_and_add: _Both[Verdict] = _Both(self._checked_and_added, self.threads, self._pages)
-        self._add: _Both[bool] = _Both(self._added, self.threads, self._pages)
-        self._update: _Both[bool] = _Both(self._updated, self.threads, self._pages)
+        self._pages = ThreadPoolExecutor(KINDS, "neardup-pages")
+        self._long_texts = ThreadPoolExecutor(1, "neardup-long-texts")
+        self._long_pages = ThreadPoolExecutor(1, "neardup-long-pages")
+        self._short, self._long = Lane(threads, "neardup-short"), Lane(threads, "neardup-long")
+        lanes: dict[str, Executor] = {
+            "texts": self.threads,
+            "long_texts": self._long_texts,
+            "pages": self._pages,
+            "long_pages": self._long_pages,
+        }
+        self._check: Documents[Verdict] = Documents(self._checked, **lanes)
+        self._check_and_add: Documents[Verdict] = Documents(self._checked_and_added, **lanes)
+        self._add: Documents[bool] = Documents(self._added, **lanes)
+        self._update: Documents[bool] = Documents(self._updated, **lanes)
         self._remove: Batches[str, bool] = Batches(self._removed, self.threads)
         self.streams = {
             "check": self._work(shapes.QueryLine, self._checked, verdict_out),
@@ -175,7 +171,8 @@ class Endpoints:
     async def similar(self, asked: shapes.Similar, size: int) -> shapes.Matches:
         """POST /v1/similar."""
         find = partial(self.index.similar, asked.text, html=asked.html, url=asked.url, most=int(asked.most))
-        matches = await (self._in_thread(find) if asked.html is None else self.at_leisure(find))
+        short = asked.html is None and size <= SHORT
+        matches = await (self._in_thread(find) if short else self.at_leisure(find, long=size > SHORT))
         return shapes.Matches([match_out(match) for match in matches])
 
     async def get(self, id_: str) -> shapes.StoredOut:
@@ -197,20 +194,20 @@ class Endpoints:
         """POST /v1/compare."""
         from neardup.service.measuring import compare
 
-        return await self.at_leisure(lambda: compare(asked, self._recipe))
+        return await self.at_leisure(lambda: compare(asked, self._recipe), long=asked.systems or size > SHORT)
 
     async def sketch(self, asked: shapes.Sketching, size: int) -> shapes.SketchesOut:
         """POST /v1/sketch."""
         from neardup.service.measuring import sketch
 
         self._check_number(len(asked.documents))
-        return await self.at_leisure(lambda: sketch(asked, self.index.recipe))
+        return await self.at_leisure(lambda: sketch(asked, self.index.recipe), long=size > SHORT)
 
     async def group(self, asked: shapes.Grouping, size: int) -> shapes.Groups:
         """POST /v1/group."""
         from neardup.service.grouping import group
 
-        return await self.at_leisure(lambda: group(asked, self.settings.limits))
+        return await self.at_leisure(lambda: group(asked, self.settings.limits), long=size > SHORT)
 
     async def info(self) -> dict[str, Any]:
         """GET /v1/index."""
@@ -244,14 +241,20 @@ class Endpoints:
     async def _in_thread(self, call: Callable[[], Found]) -> Found:
         return await asyncio.get_running_loop().run_in_executor(self.threads, call)
 
-    async def at_leisure(self, call: Callable[[], Found]) -> Found:
-        """As many at once as there are cores. Whoever gives up while waiting costs nothing more."""
-        async with self._turn:
-            return await asyncio.get_running_loop().run_in_executor(self._beside, call)
+    async def decoded(self, read: Callable[[], Found]) -> Found:
+        """Return what a body says that takes long to decode."""
+        return await asyncio.get_running_loop().run_in_executor(self.reading, read)
+
+    async def at_leisure(self, call: Callable[[], Found], *, long: bool) -> Found:
+        """Return what a call returns, beside the index. `long`: among others that take long."""
+        return await (self._long if long else self._short).run(call)
 
     def close(self) -> bool:
         """End the threads. False: some still work, and will not be waited for."""
-        pools = (self.threads, self.reading, self.streaming, self._pages, self._beside)
+        pools = (
+            self.threads, self.reading, self.streaming, self._pages, self._long_texts, self._long_pages,
+            self._short.executor, self._long.executor,
+        )  # fmt: skip
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
         end = monotonic() + ENDING

@@ -4,14 +4,14 @@ All of it is neardup.refine; here are the bounds of a service. The index, if the
 """
 
 from functools import cache
-from time import monotonic
 
 from msgspec import UNSET
 
+from neardup.abandoning import checkpoint
 from neardup.refine import group as group_results
 from neardup.refine.answers import Grouped
 from neardup.refine.formats import Fields, read
-from neardup.refine.signature import PAGES, Extract
+from neardup.refine.signature import PAGES
 from neardup.service import shapes
 from neardup.service.measuring import LONGEST
 from neardup.service.problems import Problem
@@ -32,7 +32,7 @@ def group(asked: shapes.Grouping, limits: Limits) -> shapes.Groups:
         threshold=asked.threshold,
         query=asked.query,
         contained=asked.contained,
-        extract=_in_time(limits.seconds),
+        extract=_one_by_one,
     )
     shown = UNSET if asked.show is None else grouped.shown(asked.show)
     return shapes.Groups(_groups(grouped), grouped.folded, list(grouped.bases), grouped.passages, shown)
@@ -49,19 +49,13 @@ def _groups(grouped: Grouped) -> list[shapes.Group]:
     ]
 
 
-def _in_time(seconds: float) -> Extract:
-    """Pages are read one by one, and no further when the time of the request is over: nobody waits for the rest."""
-    end = monotonic() + seconds
-
-    def read(pages: Pages) -> list[Read | None]:
-        found: list[Read | None] = []
-        for page in pages:
-            if monotonic() > end:
-                raise Problem("slow", f"The pages of the results took more than {seconds:g} seconds to read.")
-            found += _extractor()([page])
-        return found
-
-    return read
+def _one_by_one(pages: Pages) -> list[Read | None]:
+    """Read pages, and no further when nobody waits for the rest."""
+    found: list[Read | None] = []
+    for page in pages:
+        checkpoint()
+        found += _extractor()([page])
+    return found
 
 
 @cache

@@ -6,13 +6,14 @@ texts     documents → their text as a recipe reads it
 """
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.abandoning import checkpoint
 from neardup.comparing.documents import Readings, Source
 from neardup.comparing.systems import System, exact_overlap, judge
 from neardup.errors import UsageError
@@ -43,10 +44,14 @@ def compare(asked: shapes.Comparing, own: Recipe) -> shapes.Comparison:
         first_in_second=float(found.first_in_second[0]),
         second_in_first=float(found.second_in_first[0]),
         recipe=recipe.id,
-        systems=[_plain(judge(p.name, p.title, p.recipe, both)) for p in map(published, recipe_names())]
-        if asked.systems
-        else None,
+        systems=list(_judged(both)) if asked.systems else None,
     )
+
+
+def _judged(both: Readings) -> Iterator[dict[str, object]]:
+    for known in map(published, recipe_names()):
+        checkpoint()
+        yield _plain(judge(known.name, known.title, known.recipe, both))
 
 
 def named(name: str) -> Recipe:

@@ -4,8 +4,10 @@ KINDS        name → status, title, and what to do about it
 Problem      one of them, raised wherever it is found
 Busy         the one for which there is no room
 problem_of   an error of this package as a problem
+let_go       what the frames of an error hold, which may be a request's body
 """
 
+from traceback import clear_frames
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -131,6 +133,23 @@ def problem_of(error: Exception, *, adding: bool = False) -> Problem:
     elif isinstance(error, MissingExtra):
         kind = "missing-part"
     return Problem(kind, str(error) if isinstance(error, NeardupError) and kind != "failed" else "")
+
+
+def let_go(error: BaseException | None) -> None:
+    """Clear the frames that an error and those before it came through, and cut them apart.
+
+    A traceback holds its frames, these hold the request, and through a future or a local name they hold the error
+    again: a cycle that waits for the collector, which is rarely run here. Eight refused requests of 11 MB kept 350 MB.
+    Call this where an error ends, before anything is awaited: a frame that waits would be ended by it.
+    """
+    waiting = [error]
+    while waiting:
+        error = waiting.pop()
+        if error is None:
+            continue
+        waiting += [error.__cause__, error.__context__]
+        clear_frames(error.__traceback__)
+        error.__traceback__ = error.__cause__ = error.__context__ = None
 
 
 def validation_detail(error: Exception, shape: Any = None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from neardup.service.http import ABORT
+from neardup.service.http import CONNECTION
 from neardup.service.problems import KINDS, TYPE, Problem, plain
 from neardup.service.settings import Limits
 
@@ -57,6 +57,8 @@ def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None)
         _beside_bytes = 0
         """Read since the last byte of a body: sizes of chunks, and what follows the last one."""
         _clock: Any = None
+        on_lost: Callable[[], None] | None = None
+        """Called when the client goes away; set by the request that is being answered."""
 
         def connection_made(self, transport: Any) -> None:
             """Or one too many."""
@@ -67,9 +69,15 @@ def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None)
             self._expect_head()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            """Stop the clock."""
+            """Stop the clock, and the work for this client."""
             self._stop_clock()
             super().connection_lost(exc)
+            if self.on_lost is not None:
+                self.on_lost()
+
+        def drop(self) -> None:
+            """Close the connection, with all that waits to be sent."""
+            self.transport.abort()
 
         def data_received(self, data: bytes) -> None:
             """Count what belongs to a head, and what is neither head nor body."""
@@ -107,13 +115,15 @@ def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None)
             if wrong := self._wrong_head():
                 self._refuse(*wrong)
                 raise ConnectionAbortedError
-            self.scope["state"][ABORT] = self.transport.abort
+            self.scope["state"][CONNECTION] = self
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:
             """What comes next is a head."""
             super().on_message_complete()
             self._in_head, self._head_bytes = True, 0
+            if not self.pipeline:  # a long body paused it; reading on is what tells that a client goes away
+                self.flow.resume_reading()
 
         def send_400_response(self, msg: str) -> None:
             """As a problem."""

@@ -15,14 +15,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from neardup.errors import NeardupError
+from neardup.abandoning import run_until
+from neardup.errors import Abandoned, NeardupError
 from neardup.service.batching import isolated
 from neardup.service.http import Call, Gone
-from neardup.service.problems import Problem, plain, problem_of, validation_detail
+from neardup.service.problems import Problem, let_go, plain, problem_of, validation_detail
 from neardup.service.quotas import Caller
 from neardup.service.settings import Limits
 from neardup.service.shapes import LineProblem, too_long
@@ -165,7 +167,7 @@ async def converse(
     await call.begin(limits.idle)
     reader = loop.create_task(arriving.read())
     stopped = loop.create_task(_stir_at(ending, arriving))
-    number = 1
+    number, broken = 1, False
     try:
         while True:
             why = await _lines_or_why_not(arriving, limits, ending)
@@ -177,9 +179,8 @@ async def converse(
             lines = arriving.take()
             for at in range(0, len(lines), MOST):
                 part = lines[at : at + MOST]
-                answers, done, bad = await loop.run_in_executor(
-                    executor, _answered, work, part, number, limits, call.id
-                )
+                answered = partial(_answered, work, part, number, limits, call.id)
+                answers, done, bad = await loop.run_in_executor(executor, run_until, lambda: arriving.gone, answered)
                 number += len(part)
                 call.documents += done
                 if bad:
@@ -190,13 +191,18 @@ async def converse(
                     raise Gone
                 if seconds := ending.caller.spend(done):
                     await ending.pause(seconds)
+    except Gone:
+        raise
+    except Abandoned:
+        raise Gone from None
     except Exception as error:
-        if isinstance(error, Gone):
-            raise
         failed(error)
-        await call.lines(plain(LineProblem(number, Problem("failed").out(call.id))) + b"\n", limits.idle)
+        broken = True
+        let_go(error)
     finally:
         await _ended(reader, stopped)
+    if broken:
+        await call.lines(plain(LineProblem(number, Problem("failed").out(call.id))) + b"\n", limits.idle)
     await call.end(limits.idle)
 
 

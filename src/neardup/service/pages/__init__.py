@@ -41,14 +41,14 @@ PAGES = (
     Page("GET", "/", home.show),
     Page("GET", "/search", search.show),
     Page("GET", "/document", reading.show),
-    Page("GET", "/compare", compare.show, needs=SYSTEMS),
-    Page("POST", "/compare", compare.answer, needs=SYSTEMS),
+    Page("GET", "/compare", compare.show, needs=SYSTEMS, long=True),
+    Page("POST", "/compare", compare.answer, needs=SYSTEMS, long=True),
     Page("GET", "/tune", tune.show),
     Page("GET", "/collection", watched(collection.show)),
     Page("GET", "/collection/group", watched(collection.show_group)),
-    Page("GET", "/collection/report", watched(collection_report.show)),
+    Page("GET", "/collection/report", watched(collection_report.show), long=True),
     Page("GET", "/collection/audit", watched(collection_audit.show)),
-    Page("POST", "/collection/audit", watched(collection_audit.begin), level="write"),
+    Page("POST", "/collection/audit", watched(collection_audit.begin), level="write", long=True),
     *(asked._replace(show=watched(asked.show)) for asked in collection_audit.ASKED),
 )
 

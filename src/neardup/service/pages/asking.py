@@ -92,6 +92,8 @@ class Page(NamedTuple):
     """The type of what it answers; problems are told in the same way."""
     needs: str = ""
     """The step of preparing that it takes, where anything is asked of it."""
+    long: bool = False
+    """Whether it may take seconds."""
 
 
 def fields(encoded: bytes) -> dict[str, str]:

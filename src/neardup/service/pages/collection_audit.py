@@ -5,7 +5,7 @@ right to write. The page asks for pairs and sends labels under /collection/audit
 """
 
 import json
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from neardup.errors import UsageError
 from neardup.service.http import JSON
 from neardup.service.pages.asking import Asked, Page, Shown, Site
-from neardup.service.pages.collection_coming import begun, coming_page
+from neardup.service.pages.collection_coming import begun, coming_page, waited_for
 from neardup.service.pages.collection_run import folder_of, run_of
 from neardup.service.pages.layout import above, asset, page
 from neardup.service.problems import Problem
@@ -65,7 +65,7 @@ class Auditing:
                 wanted = None if self._drawn() else pairs
                 self._drawing = begun(lambda: LabellingSession.begin(self._run, self._folder, pairs=wanted))
             drawing = self._drawing
-        wait([drawing], patience)
+        waited_for(drawing, patience)
         self.still_drawing()
 
     def still_drawing(self) -> bool:

@@ -5,13 +5,13 @@ in a thread of its own: of a large collection that takes longer than a request m
 there. It is kept in memory, and may have some megabytes: it carries texts.
 """
 
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from neardup.service.pages.asking import Asked, Shown, Site
-from neardup.service.pages.collection_coming import begun, coming_page
+from neardup.service.pages.collection_coming import begun, coming_page, waited_for
 from neardup.service.pages.collection_run import folder_of, run_of
 from neardup.service.pages.layout import above, asset
 
@@ -30,8 +30,7 @@ def show(site: Site, asked: Asked) -> Shown:
     run = run_of(site)
     with _ASKING:
         coming = _coming(run)
-    done, _ = wait([coming], PATIENCE)
-    if not done:
+    if not waited_for(coming, PATIENCE):
         return coming_page("report", "The report is being made")
     if coming.exception() is not None:
         _coming.cache_clear()  # whoever asks again, tries again
