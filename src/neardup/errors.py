@@ -7,6 +7,7 @@ NeardupError
 ├── InputError        a document, file or folder that cannot be read as asked
 ├── WorkError         a work folder of another run, or one that is damaged
 ├── OutputError       a result that cannot be written
+├── ReaderError       the process that reads pages does not start
 ├── StoreError        an index that cannot be opened: in use, damaged, of another version
 ├── Abandoned         work that nobody waits for any more
 └── MissingExtra      an optional part that is not installed; says the line that installs it
@@ -47,6 +48,10 @@ class WorkError(NeardupError):
 
 class OutputError(NeardupError):
     """A result that cannot be written."""
+
+
+class ReaderError(NeardupError):
+    """The process that reads HTML pages does not start. No page is to blame."""
 
 
 class StoreError(NeardupError):

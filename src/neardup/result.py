@@ -53,7 +53,7 @@ from neardup.sources.columns import filtered, unified
 from neardup.sources.files import printable
 from neardup.sources.stored import store, stored_splits
 from neardup.text.settings import TextSettings
-from neardup.text.workers import PageExtractor
+from neardup.text.workers import PageExtractor, confinement
 
 
 class Result:
@@ -278,6 +278,7 @@ class Result:
             ],
             "said": self.said,
             "threads": self._engine.threads,
+            "pages_confined_by": confinement(),
             "rounds": self.decision.rounds,
             "steps": self._engine.steps.to_list(),
         }

@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import subprocess
-import sys
 import time
 from dataclasses import replace
 
@@ -16,7 +14,7 @@ from pyarrow import csv
 import neardup
 from neardup.errors import RecipeError
 from neardup.sources.base import Documents
-from neardup.text import extract, workers
+from neardup.text import extract, reader, workers
 from neardup.text.batches import readable
 from neardup.text.settings import TextSettings
 from neardup.text.workers import PageExtractor
@@ -101,16 +99,13 @@ def test_workers_give_the_same_texts_and_survive_a_page_that_kills_them(monkeypa
     assert there(pages) == here(pages)
     assert there(pages) == here(pages)
 
-    def fragile():
-        code = (
-            "import os, neardup.text.workers as w\n"
-            "really = w.read_page\n"
-            "w.read_page = lambda page, **k: os.abort() if b'poison' in page else really(page, **k)\n"
-            "w._work()"
-        )
-        return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    monkeypatch.setattr(workers, "_start", fragile)
+    program = (
+        "import sys, os; sys.path += sys.argv[1:]; from neardup.text import reader\n"
+        "really = reader.read_page\n"
+        "reader.read_page = lambda page, **k: os.abort() if b'poison' in page else really(page, **k)\n"
+        "reader.main()"
+    )
+    monkeypatch.setattr(workers, "_PROGRAM", program)
     poisoned = [*pages[:3], (b"<p>poison", None, None), *pages[3:]]
     read = PageExtractor(settings, workers=1)(poisoned)
     assert read[3] is None
@@ -133,7 +128,7 @@ def test_a_page_that_the_parser_gives_up_has_no_text(monkeypatch):
             raise ValueError("unknown reasons")
         return "text", None
 
-    monkeypatch.setattr(workers, "read_page", refuse)
+    monkeypatch.setattr(reader, "read_page", refuse)
     read = PageExtractor(TextSettings())([(b"fine", None, None), (b"odd", None, None)])
     assert read == [("text", None), None]
 

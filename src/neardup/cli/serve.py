@@ -131,6 +131,7 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
     from neardup.service import Log, address_of, listen, require, serve
     from neardup.service.endpoints import NEW
     from neardup.service.preparing import Preparing, the_rest
+    from neardup.text.workers import try_worker
 
     require()
     _check_choice(index, collection, given)
@@ -152,10 +153,13 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
         log = Log(given["log_format"])
         recipe = published(NEW).recipe if opened is None else opened.recipe
         preparing = Preparing(the_rest(recipe), say)
+        confined = try_worker()
 
         def ready() -> None:
             for sentence in _welcome(opened, searched, address, settings):
                 say(sentence)
+            if confined is not None:
+                say(f"HTML pages are read in processes of their own, confined by {confined}.")
             click.echo(address)
             preparing.start()
 

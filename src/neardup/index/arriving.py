@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -108,11 +109,12 @@ class _Pages(PageExtractor):
         super().__init__(settings, workers=threads, seconds=_LONGEST)
         self._pool = ThreadPoolExecutor(threads, "neardup-pages")
 
-    def __call__(self, pages: Pages) -> list[Read | None]:
-        """In their order."""
+    def __call__(self, pages: Pages, *, abandoned: Callable[[], bool] | None = None) -> list[Read | None]:
+        """Return the pages' texts in their order."""
+        read = partial(super().__call__, abandoned=abandoned)
         share = max(_PAGES_TOGETHER, -(-len(pages) // self.workers))
         shares = [pages[start : start + share] for start in range(0, len(pages), share)]
-        return [read for some in self._pool.map(super().__call__, shares) for read in some]
+        return [one for some in self._pool.map(read, shares) for one in some]
 
     def close(self) -> None:
         """Let go of the threads."""

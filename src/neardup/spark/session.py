@@ -117,7 +117,8 @@ def _settings(master: str | None, remote: bool) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
     }
     if not remote:
-        settings |= {"spark.ui.showConsoleProgress": "false"}
+        # Spark starts its workers by `python -m`, in the folder where the user is: a queue.py there is not Python's.
+        settings |= {"spark.ui.showConsoleProgress": "false", "spark.executorEnv.PYTHONSAFEPATH": "1"}
     if not remote and not _configured():
         quiet = files("neardup.spark").joinpath("quiet.properties")
         settings |= {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}"}

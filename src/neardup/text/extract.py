@@ -12,11 +12,11 @@ nested cannot be told without building the tree, but no page is nested deeper th
 tags is stripped of its markup without a tree, which is linear for every input.
 """
 
+import codecs
 import html
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from neardup.errors import MissingExtra
@@ -29,6 +29,21 @@ MOST_TAGS = 20_000
 
 LEAST_MAIN = 25
 """Characters. What is shorter is no main content: an element that a script fills, or a guess that found nothing."""
+
+# fmt: off
+COMMON = frozenset([
+    "ascii", "big5", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp866",
+    "cp932", "cp949", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk", "iso2022_jp", "iso8859-1", "iso8859-10",
+    "iso8859-11", "iso8859-13", "iso8859-14", "iso8859-15", "iso8859-16", "iso8859-2", "iso8859-3", "iso8859-4",
+    "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8", "iso8859-9", "koi8-r", "koi8-u", "mac-roman", "shift_jis",
+    "utf-16", "utf-16-be", "utf-16-le", "utf-8",
+])
+# fmt: on
+"""Encodings, by Python's names, of which a page may be where Python's own files cannot be read any more: those that the
+WHATWG names, and their relatives. The others are rare, and cost 60 ms to load."""
+
+_NO_CHARSETS = frozenset(["idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"])
+"""What Python decodes by that name, and no page is written in."""
 
 _LONG_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
 _AFTER_OPENING = re.compile(r"<([^\x00-\x7f])")
@@ -53,6 +68,8 @@ def require_extractor() -> None:
 
 def extractor() -> str | None:
     """Name and version of the library that tells a page's text; None where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # 45 ms that an extracting process does not need
+
     try:
         return f"resiliparse {version('resiliparse')}"
     except PackageNotFoundError:
@@ -80,10 +97,20 @@ def read_page(
 def decoded(page: bytes, *, charset: str | None = None) -> str:
     """The markup of a page. `charset` is what the protocol said; the bytes are asked if it said nothing."""
     detect_encoding, bytes_to_str, *_ = _library()
+    if charset and python_name(charset) in _NO_CHARSETS:
+        charset = None
     try:
         return bytes_to_str(page, encoding=charset or detect_encoding(page, from_html_meta=True), errors="replace")
     except (LookupError, ValueError):  # a name that is no encoding of text
         return bytes_to_str(page, encoding=detect_encoding(page), errors="replace")
+
+
+def python_name(charset: str) -> str | None:
+    """Return the name under which Python knows an encoding; None where it does not."""
+    try:
+        return codecs.lookup(charset).name
+    except (LookupError, ValueError):  # ValueError: a NUL
+        return None
 
 
 def visible_text(markup: str, *, main: bool = False) -> str:

@@ -1,31 +1,49 @@
 """Extracting pages in processes of their own: the parser holds Python's lock too often for threads to gain much.
 
-A worker is this module, run as a program. It reads pickled batches of pages from its standard input and writes their
-texts and links to its standard output, with the CPU seconds that it took, until its input ends. A page that kills the
-parser kills a worker and not the run: the batch is then tried page by page, and the page that did it has no text.
+A worker is the program in `reader`. It says that it is ready, and then answers batches of pages with their texts and
+links and the CPU seconds that they took. A page that kills the parser kills a worker and not the run: the batch is then
+tried page by page, and the page that did it has no text. A worker that dies before it is ready is no page's fault: it
+ends the run with what it said (ReaderError). Every worker has read a page of its own before it says that it is ready.
+
+Workers start without the current folder and PYTHONPATH on their path (`-I`), without .pth files (`-S`), and without the
+environment, which may hold passwords. Their path is Python's own library, and after it the folders from which this
+process has neardup and resiliparse: so an installation in a folder on PYTHONPATH works, and nothing in such a folder
+can take the place of a module of Python's.
 """
 
-import pickle
+import os
 import select
 import subprocess
 import sys
 import time
 import weakref
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from importlib.util import find_spec
 from queue import Empty, LifoQueue
 from threading import Lock
 
-from neardup.text.extract import read_page, require_extractor
-from neardup.text.settings import Extract, TextSettings
+from neardup.errors import ReaderError
+from neardup.text import wire
+from neardup.text.extract import COMMON, decoded, extractor, python_name, require_extractor
+from neardup.text.reader import Page, answered, read_pages, request
+from neardup.text.reader import Read as Read
+from neardup.text.settings import TextSettings
 
-Pages = list[tuple[bytes, str | None, str | None]]
-"""Pages with the encoding that the protocol named, and with their URL."""
-
-Read = tuple[str, list[str] | None]
-"""A page's text, and its links where they are asked for."""
+Pages = list[Page]
 
 _Process = subprocess.Popen[bytes]
 
 _RUNNING: "weakref.WeakSet[_Process]" = weakref.WeakSet()
+
+_PROGRAM = "import sys; sys.path += sys.argv[1:]; from neardup.text.reader import main; main()"
+_KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+"""Of the environment: where the system's libraries are."""
+
+_PIECE = 1 << 20
+_MOST, _MOST_MORE = 32, 4 << 20
+"""A page's text and links have this many times the page's bytes at the most, and as many more. An image's term in
+Henzinger's form has nine times the bytes of its URL."""
 
 
 class _Spent:
@@ -36,16 +54,22 @@ class _Spent:
         self._lock = Lock()
 
     def add(self, seconds: float) -> None:
-        """From any thread."""
+        """Add to the sum, from any thread."""
         with self._lock:
             self.seconds += seconds
 
 
 _SPENT = _Spent()
+_CONFINED: set[str] = set()
+
+
+def confinement() -> str | None:
+    """Return what workers are confined by, and what the platform lacks; None as long as none has started."""
+    return " | ".join(sorted(_CONFINED)) or None
 
 
 def cpu_seconds() -> float:
-    """Of this process and of all workers, for what these have answered."""
+    """Return the CPU seconds of this process and of all workers, for what these have answered."""
     return time.process_time() + _SPENT.seconds
 
 
@@ -61,36 +85,71 @@ class PageExtractor:
         self._idle: LifoQueue[_Process] = LifoQueue()
         weakref.finalize(self, _end, self._idle)
 
-    def __call__(self, pages: Pages) -> list[Read | None]:
-        """The text and links of every page; None for one that the parser gives up or dies of."""
-        extract, links = self.settings.extract, self.settings.links
+    def __call__(self, pages: Pages, *, abandoned: Callable[[], bool] | None = None) -> list[Read | None]:
+        """Return the text and links of every page; None for one that the parser gives up or dies of.
+
+        Args:
+            pages: With the encoding that the protocol named, and with their URL.
+            abandoned: Asked every 50 ms while a worker reads; once it returns True, the worker is killed.
+
+        Raises:
+            CancelledError: `abandoned` returned True.
+            ReaderError: No worker can be started.
+        """
         if not self.workers:
-            return _read(pages, extract, links)
+            return read_pages(pages, self.settings.extract, self.settings.links)
         require_extractor()
+        return self._apart([_common(page) for page in pages], abandoned)
+
+    def _apart(self, pages: Pages, abandoned: Callable[[], bool] | None) -> list[Read | None]:
         try:
             worker = self._idle.get_nowait()
         except Empty:
             worker = _start()
         try:
             assert worker.stdin
-            assert worker.stdout
-            if self.seconds is not None:  # its start is not the pages' fault
-                pickle.dump(([], extract, links), worker.stdin, pickle.HIGHEST_PROTOCOL)
-                worker.stdin.flush()
-                _SPENT.add(pickle.load(worker.stdout)[1])
-            pickle.dump((pages, extract, links), worker.stdin, pickle.HIGHEST_PROTOCOL)
-            worker.stdin.flush()
-            if self.seconds is not None and not _answers(worker.stdout.fileno(), self.seconds):
-                worker.kill()
-            read: list[Read | None]
-            read, spent = pickle.load(worker.stdout)
-        except (OSError, EOFError, pickle.UnpicklingError):
+            wire.send(worker.stdin, request(pages, self.settings.extract, self.settings.links))
+            most = sum(_MOST * len(page) + _MOST_MORE for page, _, _ in pages)
+            given_up = _either(abandoned, self.seconds)
+            fields = wire.receive(_exactly(worker, given_up), fields=1 + 2 * len(pages), most=most)
+            read, spent = answered(fields)
+        except (OSError, EOFError, ValueError):  # it died, or what it says makes no sense
+            worker.kill()
             _stop(worker)
-            alone = PageExtractor.__call__  # and not what another class makes of a call
-            return [None] if len(pages) == 1 else [one for page in pages for one in alone(self, [page])]
+            return [None] if len(pages) == 1 else [one for page in pages for one in self._apart([page], abandoned)]
+        except BaseException:
+            worker.kill()
+            _stop(worker)
+            raise
         _SPENT.add(spent)
         self._idle.put(worker)
         return read
+
+
+def _either(abandoned: Callable[[], bool] | None, seconds: float | None) -> Callable[[], bool] | None:
+    """Return what stops reading: the caller, or the clock."""
+    if seconds is None:
+        return abandoned
+    end = time.monotonic() + seconds
+
+    def over() -> bool:
+        if time.monotonic() > end:
+            raise EOFError
+        return abandoned is not None and abandoned()
+
+    return over
+
+
+def try_worker() -> str | None:
+    """Start a worker and stop it again. Return what it was confined by; None where no extractor is installed.
+
+    Raises:
+        ReaderError: It does not start.
+    """
+    if extractor() is None:
+        return None
+    _stop(_start())
+    return confinement()
 
 
 def kill_all() -> None:
@@ -99,33 +158,78 @@ def kill_all() -> None:
         worker.kill()
 
 
-def _read(pages: Pages, extract: Extract, links: bool) -> list[Read | None]:
-    read: list[Read | None] = []
-    for page, charset, url in pages:
-        try:
-            read.append(read_page(page, charset=charset, url=url, extract=extract, links=links))
-        except ValueError:  # what the parser says of a page that it gives up
-            read.append(None)
-    return read
+def _common(page: Page) -> Page:
+    """Return the page in UTF-8 where it is in an encoding that workers have not loaded."""
+    content, charset, url = page
+    if charset is None or (python_name(charset) or "utf-8") in COMMON:
+        return page
+    return decoded(content, charset=charset).encode("utf-8", "replace"), "utf-8", url
 
 
-def _answers(descriptor: int, seconds: float) -> bool:
-    """Whether there is something to read, in so many seconds."""
-    if not hasattr(select, "poll"):  # Windows, where pipes cannot be waited for
-        return True
-    waiting = select.poll()
-    waiting.register(descriptor, select.POLLIN)
-    return bool(waiting.poll(seconds * 1000))
+def _exactly(worker: _Process, abandoned: Callable[[], bool] | None = None) -> Callable[[int], bytes]:
+    """Return what reads a number of bytes of a worker's answer, as they come: a length alone takes no memory."""
+    assert worker.stdout
+    stream = worker.stdout.fileno()  # and not the buffer before it, of which the kernel tells nothing
+    waiting = select.poll() if abandoned is not None and hasattr(select, "poll") else None  # not on Windows
+    if waiting is not None:
+        waiting.register(stream, select.POLLIN)
+
+    def exactly(size: int) -> bytes:
+        got = bytearray()
+        while len(got) < size:
+            while waiting is not None and not waiting.poll(50):
+                if abandoned is not None and abandoned():
+                    raise CancelledError
+            piece = os.read(stream, min(size - len(got), _PIECE))
+            if not piece:
+                raise EOFError
+            got += piece
+        return bytes(got)
+
+    return exactly
 
 
 def _start() -> _Process:
-    worker = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    """Start a worker and wait until it is ready."""
+    worker = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _PROGRAM, *_folders()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=os.path.abspath(os.sep),
+        env={name: os.environ[name] for name in _KEPT if name in os.environ},
+    )
     _RUNNING.add(worker)
+    assert worker.stderr
+    try:
+        (held,) = wire.receive(_exactly(worker), fields=1, most=_PIECE)
+    except (OSError, EOFError, ValueError):
+        worker.kill()
+        said = worker.stderr.read().decode("utf-8", "replace").strip()
+        _stop(worker)
+        raise ReaderError(
+            f"the process that reads HTML pages does not start (exit code {worker.returncode}). It says: "
+            f"{said[-2000:] or 'nothing'}\nNo page is to blame. If {sys.executable} -c 'import resiliparse' fails too, "
+            "install it again: pip install --force-reinstall 'neardup[web]'"
+        ) from None
+    worker.stderr.close()
+    _CONFINED.add((held or b"").decode("utf-8", "replace"))
     return worker
 
 
+def _folders() -> list[str]:
+    """Return the folders from which this process has the packages that a worker imports."""
+    folders = []
+    for name in ("neardup", "resiliparse"):
+        spec = find_spec(name)
+        assert spec is not None
+        assert spec.submodule_search_locations
+        folders.append(os.path.dirname(os.path.abspath(next(iter(spec.submodule_search_locations)))))
+    return list(dict.fromkeys(folders))
+
+
 def _stop(worker: _Process) -> None:
-    for pipe in (worker.stdin, worker.stdout):
+    for pipe in (worker.stdin, worker.stdout, worker.stderr):
         try:
             if pipe:
                 pipe.close()
@@ -137,21 +241,3 @@ def _stop(worker: _Process) -> None:
 def _end(idle: "LifoQueue[_Process]") -> None:
     while not idle.empty():
         _stop(idle.get())
-
-
-def _work() -> None:
-    require_extractor()
-    told = 0.0
-    while True:
-        try:
-            pages, extract, links = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        read, spent = _read(pages, extract, links), time.process_time()
-        pickle.dump((read, spent - told), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
-        told = spent
-        sys.stdout.buffer.flush()
-
-
-if __name__ == "__main__":
-    _work()
