@@ -110,22 +110,32 @@ class Report:
         return status != BUSY and expected(status)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a service of another process listens."""
+
+    host: str
+    port: int
+
+
 class Gone(Exception):
     """The service closed the connection without an answer."""
 
 
 class Line:
-    """A connection to the service, that is opened again when it was closed."""
+    """A connection to the service, that is opened again when it was closed. `source`: the address it comes from."""
 
-    def __init__(self, service: Service) -> None:
-        self.service = service
+    def __init__(self, service: Service | Place, source: str | None = None) -> None:
+        self.service, self.source = service, source
         self.reader: asyncio.StreamReader | None = None
         self.writer: asyncio.StreamWriter | None = None
 
     async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """The two ends."""
         if self.reader is None or self.writer is None:
-            self.reader, self.writer = await asyncio.open_connection(self.service.host, self.service.port)
+            source = None if self.source is None else (self.source, 0)
+            service = self.service
+            self.reader, self.writer = await asyncio.open_connection(service.host, service.port, local_addr=source)
         return self.reader, self.writer
 
     async def ask(self, method: str, path: str, body: bytes = b"", kind: str = _JSON) -> tuple[int, bytes]:

@@ -1,0 +1,1 @@
+"""A service under hostile load, beside honest clients: `python -m benchmarks.hostile`."""
