@@ -1,6 +1,6 @@
 """Ask a running service (`neardup serve`) as one asks an index.
 
-    client = neardup.Client("http://127.0.0.1:8080", token=…)
+    client = neardup.Client("http://127.0.0.1:8080", token=…)   # https://…, ca="ca.pem"
     verdict = client.check_and_add("https://example.org/", "the text of the page …")
     for verdict in client.check_and_add_many(documents): …
 
@@ -16,6 +16,7 @@ refused before it began (no connection, or the service said that it is busy).
 """
 
 import json
+import os
 import selectors
 import socket
 import ssl
@@ -28,6 +29,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 
+from neardup.duplex import DuplexSocket, Selector
 from neardup.errors import InputError, NeardupError, OutputError, StoreError, UsageError
 from neardup.index.answers import Document, Match, Stored, Verdict
 
@@ -51,23 +53,28 @@ LONGEST_WAIT = 10.0
 _IDLE = 60.0
 """Seconds after which a connection is not used again: the service closes them after 75."""
 
-_Selector: type[selectors.BaseSelector] = getattr(selectors, "PollSelector", selectors.SelectSelector)
-"""select() takes no file beyond the 1,024th; Windows has nothing else, and counts otherwise."""
-
 _OWN_DUPLICATE = "Asked again, a duplicate whose match has its own id was stored by this attempt: treat it as new."
 
-_NOT_BEGUN = ("/docs#busy", "/docs#stopping")
+_NOT_BEGUN = ("/docs#busy", "/docs#quota", "/docs#stopping")
 """Problems of requests that the service did nothing for."""
 
 
 class Client:
-    """A service at `address`, such as http://127.0.0.1:8080.
+    """A service at `address`, such as http://127.0.0.1:8080, or https://….
 
-    token: the read or the write token, where the service has any.
+    token: the one that was given to you, where the service has any.
     timeout: seconds to wait for an answer, and for a service to take or send anything.
+    ca: file with the certificates (PEM) of authorities to trust, in place of the system's; for https://.
     """
 
-    def __init__(self, address: str, *, token: str | None = None, timeout: float = 60.0) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        token: str | None = None,
+        timeout: float = 60.0,
+        ca: str | os.PathLike[str] | None = None,
+    ) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
             raise UsageError(f"address = {address!r}: give it as http://HOST:PORT.")
@@ -83,7 +90,9 @@ class Client:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._idle: list[tuple[float, HTTPConnection]] = []
         self._lock = threading.Lock()
-        self._context = ssl.create_default_context() if self._secure else None
+        self._context = _context(ca) if self._secure else None
+        if ca is not None and not self._secure:
+            raise UsageError(f"address = {address!r}: ca is about https://.")
 
     # One document at a time.
 
@@ -276,7 +285,7 @@ class Client:
                 raise self._unreachable(error, begun=sent and not safe) from error
             self._keep(connection, response)
             found = _parsed(content, response.status, self.address)
-            if left and response.status == 503 and (safe or found.get("type") in _NOT_BEGUN):
+            if left and response.status in (429, 503) and (safe or found.get("type") in _NOT_BEGUN):
                 time.sleep(_wait(response.headers.get("Retry-After", "1")))
                 continue
             return response.status, found
@@ -343,6 +352,8 @@ class Client:
         except (OSError, HTTPException) as error:
             raise self._unreachable(error, begun=False) from error
         assert connection.sock is not None
+        if isinstance(connection.sock, DuplexSocket):
+            connection.sock.share()
         return connection.sock
 
     def _lines(self, connection: HTTPConnection, sender: "_Sender") -> Generator[bytes]:
@@ -442,9 +453,20 @@ class _Sender:
             self._sock.shutdown(socket.SHUT_RDWR)
 
 
+def _context(ca: str | os.PathLike[str] | None) -> ssl.SSLContext:
+    """How a service's certificate is verified: name, time, and who signed it."""
+    try:
+        context = ssl.create_default_context(cafile=ca)
+    except OSError as error:
+        raise UsageError(f"ca = {ca}: cannot be read ({error.strerror or error}).") from error
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.sslsocket_class = DuplexSocket
+    return context
+
+
 def _silent(sock: socket.socket) -> bool:
     """Whether nothing came, not even the end of the connection."""
-    with _Selector() as selector:
+    with Selector() as selector:
         selector.register(sock, selectors.EVENT_READ)
         return not selector.select(0)
 

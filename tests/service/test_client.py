@@ -181,9 +181,9 @@ def test_tokens(guarded):
         id_, text = name(), fresh()
         assert writer.add(id_, text)
         assert reader.get(id_).text == text
-        with pytest.raises(UsageError, match="write token"):
+        with pytest.raises(UsageError, match="this needs write or admin"):
             reader.remove(id_)
-        with pytest.raises(UsageError, match="write token"):
+        with pytest.raises(UsageError, match="this needs write or admin"):
             list(reader.remove_many([id_]))
     with Client(guarded.address) as nobody, pytest.raises(UsageError, match="A token is needed"):
         nobody.check("a")

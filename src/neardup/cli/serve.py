@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from neardup.index import Index
     from neardup.searching import Collection
     from neardup.service import Settings
+    from neardup.service.tls import Certificate
     from neardup.service.tokens import Token
 
 _MB = 1 << 20
@@ -59,6 +60,15 @@ _MB = 1 << 20
     "--write-token-file",
     type=click.Path(path_type=Path),
     help="File with the token that writers need; it also reads.  [default: NEARDUP_WRITE_TOKEN]",
+)
+@click.option(
+    "--tls-cert",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Certificate (PEM, with those between it and its authority): serve https://. SIGHUP reads it again.",
+)
+@click.option(
+    "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Its key (PEM).  [default: --tls-cert]"
 )
 @click.option("--max-body", type=click.IntRange(1), default=16 * _MB, show_default=True, help="Bytes of a request.")
 @click.option(
@@ -122,7 +132,7 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
     kept in the user's cache folder.
 
     The address is printed when the service can be asked; its /docs describes everything. SIGTERM or Ctrl-C stop it:
-    requests in flight are answered, and what was acknowledged is on disk. SIGHUP reads the files of tokens again.
+    requests in flight are answered, and what was acknowledged is on disk. SIGHUP reads tokens and certificate again.
 
     Tokens come from files or the environment, never from the command line, where everybody could read them.
     """
@@ -149,7 +159,7 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
         listening = stack.enter_context(listen(given["host"], given["port"], settings))
         searched = None if collection is None else stack.enter_context(_collection(collection, given, say))
         opened = None if index is None else stack.enter_context(_index(index, given, say))
-        address = address_of(listening)
+        address = address_of(listening, settings)
         log = Log(given["log_format"])
         recipe = published(NEW).recipe if opened is None else opened.recipe
         preparing = Preparing(the_rest(recipe), say)
@@ -250,7 +260,18 @@ def _settings(given: dict[str, Any]) -> "Settings":
         concurrency=given["concurrency"],
         streams=given["streams"],
     )
-    return Settings(limits, _tokens(given), given["read_only"])
+    return Settings(limits, _tokens(given), given["read_only"], _certificate(given))
+
+
+def _certificate(given: dict[str, Any]) -> "Certificate | None":
+    from neardup.service.tls import Certificate
+
+    certificate, key = given["tls_cert"], given["tls_key"]
+    if certificate is None:
+        if key is not None:
+            raise UsageError("--tls-key is about a certificate, and none is named: --tls-cert FILE.")
+        return None
+    return Certificate(certificate, key or certificate)
 
 
 def _tokens(given: dict[str, Any]) -> "tuple[Token, ...]":

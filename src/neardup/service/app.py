@@ -345,7 +345,7 @@ class App:
             await call.answer(200, self._described, JSON)
         else:
             host = call.headers.get(b"host", b"127.0.0.1").decode("latin-1")
-            shown = self._page.replace(ADDRESS, escape(f"http://{host}"))
+            shown = self._page.replace(ADDRESS, escape(f"{call.scheme}://{host}"))
             await call.answer(200, shown.encode(), "text/html; charset=utf-8")
 
     async def _refuse(self, call: Call, problem: Problem, route: Route | Page | None) -> None:

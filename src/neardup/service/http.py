@@ -73,6 +73,7 @@ class Call:
     def __init__(self, scope: Scope, receive: Receive, send: Send, id_: str) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self.scheme: str = scope.get("scheme", "http")
         self.raw_path: bytes = scope["raw_path"]
         self.query: bytes = scope["query_string"]
         self.headers: dict[bytes, bytes] = dict(scope["headers"])

@@ -3,7 +3,7 @@
 require    the libraries that it needs
 listen     a socket on an address that may be listened on
 Protocol   uvicorn's, with limits on the head of a request, which an application never sees
-serve      run an application, with tokens read again on SIGHUP, until SIGTERM or SIGINT; then end it in order:
+serve      run an application until SIGTERM or SIGINT, with secrets read again on SIGHUP; then end it in order:
            1. no more requests are taken (/readyz says 503, others 503 with Retry-After), streams end after the lines in
               hand, and requests that are being answered are answered, for `grace` seconds at the most;
            2. connections are closed, then the threads, then (by the caller) the index. Threads that do not end are
@@ -18,6 +18,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from neardup.index import Index
 from neardup.service.access import is_loopback
 from neardup.service.logs import Log
 from neardup.service.settings import Settings
+from neardup.service.tls import secured
 from neardup.service.tokens import Token
 
 if TYPE_CHECKING:
@@ -74,11 +76,12 @@ def listen(host: str, port: int, settings: Settings) -> socket.socket:
     return made
 
 
-def address_of(listening: socket.socket) -> str:
-    """What to ask."""
+def address_of(listening: socket.socket, settings: Settings | None = None) -> str:
+    """Return the address to ask."""
     host, port = listening.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # nosec B104  # compared with, not bound to
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    scheme = "https" if settings is not None and settings.tls is not None else "http"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def serve(
@@ -131,9 +134,12 @@ async def _serve(
     from neardup.service.protocol import protocol
 
     app = App(index, settings, log, collection=collection, preparing=preparing)
+    http: Any = protocol(settings.limits, app.turned_away)
+    if settings.tls is not None:
+        http = secured(http, settings.tls)
     config = uvicorn.Config(
         app,
-        http=protocol(settings.limits, app.turned_away),
+        http=http,
         ws="none",
         proxy_headers=False,
         log_config=None,
@@ -180,6 +186,8 @@ class _Reloading:
         self._steps: dict[str, Callable[[], Awaitable[None]]] = {}
         if reread is not None and settings.guarded:
             self._steps["tokens"] = lambda: self._read_tokens(reread)
+        if settings.tls is not None:
+            self._steps["certificate"] = partial(asyncio.to_thread, settings.tls.reread)
 
     @property
     def of_anything(self) -> bool:

@@ -7,6 +7,7 @@ Settings   limits, tokens, and whether anything may be written
 from dataclasses import dataclass, field
 
 from neardup.errors import UsageError
+from neardup.service.tls import Certificate
 from neardup.service.tokens import Token, Tokens
 
 
@@ -53,6 +54,8 @@ class Settings:
     tokens: tuple[Token, ...] = ()
     """Those at the start; they may be exchanged while it runs."""
     read_only: bool = False
+    tls: Certificate | None = None
+    """Without it, plain HTTP."""
 
     def __post_init__(self) -> None:
         Tokens(self.tokens)
