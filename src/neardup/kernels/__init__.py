@@ -14,7 +14,7 @@
     results   chunks → signatures of search results → stars of a ranked list; where tokens stand
 
 Importing this package costs a third of a second (numba), so the rest of neardup imports it where it is used. The
-first call on a machine compiles for some seconds; the result is kept in numba's cache. `when_compiling` tells.
+first call on a machine compiles for some seconds; the result is kept (`cache`). `when_compiling` tells.
 """
 
 from collections.abc import Callable
@@ -25,9 +25,9 @@ import numpy as np
 from numba.core import event
 from numpy.typing import NDArray
 
-from neardup.kernels import groups, text
+from neardup.kernels import cache, groups, text  # the cache first: numba looks for one when it meets a kernel
 
-__all__ = ["compilations", "groups", "text", "unicode_tables", "when_compiling"]
+__all__ = ["cache", "compilations", "groups", "text", "unicode_tables", "when_compiling"]
 
 _tables: tuple[NDArray[np.uint8], NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint32]] | None = None
 
