@@ -63,6 +63,7 @@ class Client:
     """A service at `address`, such as http://127.0.0.1:8080, or https://….
 
     token: the one that was given to you, where the service has any.
+    index: the name of the index to ask, where the service has several; the default one if not given.
     timeout: seconds to wait for an answer, and for a service to take or send anything.
     ca: file with the certificates (PEM) of authorities to trust, in place of the system's; for https://.
     """
@@ -74,6 +75,7 @@ class Client:
         token: str | None = None,
         timeout: float = 60.0,
         ca: str | os.PathLike[str] | None = None,
+        index: str | None = None,
     ) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
@@ -87,6 +89,8 @@ class Client:
         except ValueError as error:
             raise UsageError(f"address = {address!r}: a port lies between 1 and 65535.") from error
         self._timeout = timeout
+        self.index = index
+        self._of_index = "/v1" if index is None else f"/v1/indexes/{quote(index, safe='')}"
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._idle: list[tuple[float, HTTPConnection]] = []
         self._lock = threading.Lock()
@@ -120,7 +124,7 @@ class Client:
         """What is stored of a document."""
         if not id:  # nothing can be stored under it, and the address would be another one
             return None
-        status, found = self._ask("GET", f"/v1/documents/{quote(id, safe='')}", None, safe=True)
+        status, found = self._ask("GET", f"{self._of_index}/documents/{quote(id, safe='')}", None, safe=True)
         if status == 404 and found.get("type") == "/docs#no-document":
             return None
         if status != 200:
@@ -199,7 +203,13 @@ class Client:
 
     def info(self) -> dict[str, Any]:
         """About the index: documents, recipe, engine."""
-        return self._done(*self._ask("GET", "/v1/index", None, safe=True))
+        path = "/v1/index" if self.index is None else self._of_index
+        return self._done(*self._ask("GET", path, None, safe=True))
+
+    def indexes(self) -> list[dict[str, Any]]:
+        """The indexes that the token may use: name, documents, recipe, and which is the default one."""
+        found: list[dict[str, Any]] = self._done(*self._ask("GET", "/v1/indexes", None, safe=True))["indexes"]
+        return found
 
     # Streams: documents in, answers out, in order, as they come.
 
@@ -252,12 +262,13 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<neardup.Client {self.address}>"
+        return f"<neardup.Client {self.address}{'' if self.index is None else f' {self.index}'}>"
 
     # Requests.
 
     def _post(self, what: str, asked: dict[str, Any], *, safe: bool = False) -> dict[str, Any]:
-        return self._done(*self._ask("POST", f"/v1/{what}", asked, safe=safe))
+        of = "/v1" if what == "group" else self._of_index
+        return self._done(*self._ask("POST", f"{of}/{what}", asked, safe=safe))
 
     def _done(self, status: int, found: dict[str, Any]) -> dict[str, Any]:
         if status != 200:
@@ -343,7 +354,7 @@ class Client:
         """The socket on which lines are sent, a chunk each."""
         try:
             connection.connect()
-            connection.putrequest("POST", f"{self._prefix}/v1/stream/{what}")
+            connection.putrequest("POST", f"{self._prefix}{self._of_index}/stream/{what}")
             for name, value in self._headers.items():
                 connection.putheader(name, value)
             connection.putheader("Content-Type", "application/x-ndjson")

@@ -22,8 +22,8 @@ def metric(service, line: str) -> float:
 def test_a_folder_that_was_moved_is_known_and_nothing_is_acknowledged(tmp_path):
     path = tmp_path / "seen.ndx"
     with serving(path) as service:
-        assert metric(service, "neardup_store_free_bytes") > 0
-        assert metric(service, 'neardup_store_errors_total{kind="moved"}') == 0
+        assert metric(service, 'neardup_store_free_bytes{index="default"}') > 0
+        assert metric(service, 'neardup_store_errors_total{index="default",kind="moved"}') == 0
         assert service.post("add", {"id": "a", "text": fresh()}).json()["added"]
         path.rename(tmp_path / "elsewhere")
         found = problem(service.http.get("/readyz"), 503, "store")
@@ -31,7 +31,7 @@ def test_a_folder_that_was_moved_is_known_and_nothing_is_acknowledged(tmp_path):
         assert str(tmp_path) not in json.dumps(found), "strangers may ask this"
         problem(service.post("add", {"id": "b", "text": fresh()}), 503, "store")
         assert service.stream("add", [{"id": name(), "text": fresh()}])[0]["error"]["type"] == "/docs#store"
-        assert metric(service, 'neardup_store_errors_total{kind="moved"}') == 2
+        assert metric(service, 'neardup_store_errors_total{index="default",kind="moved"}') == 2
         (tmp_path / "elsewhere").rename(path)
         assert service.http.get("/readyz").status_code == 200
         assert service.post("add", {"id": "c", "text": fresh()}).json()["added"]
@@ -60,7 +60,7 @@ def test_a_damaged_block_is_known_when_it_was_met(tmp_path):
         found = problem(service.http.get("/readyz"), 503, "store")
         assert "cannot be read" in found["detail"]
         assert str(path) not in json.dumps(found)
-        assert metric(service, 'neardup_store_errors_total{kind="read"}') >= 1
+        assert metric(service, 'neardup_store_errors_total{index="default",kind="read"}') >= 1
 
 
 def _quoted(id_: str) -> str:
@@ -88,11 +88,11 @@ def test_a_full_disk_is_known_before_a_write_fails_and_after_it(small_disk):
         ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - (12 << 20)))
         found = problem(service.http.get("/readyz"), 503, "store")
         assert "disk" in found["detail"]
-        assert metric(service, "neardup_store_free_bytes") < 13 << 20
+        assert metric(service, 'neardup_store_free_bytes{index="default"}') < 13 << 20
         large = " ".join(fresh(1000) for _ in range(600))
         refused = [service.post("add", {"id": name(), "text": large + fresh()}) for _ in range(6)]
         assert 507 in {answer.status_code for answer in refused}
-        assert metric(service, 'neardup_store_errors_total{kind="full"}') >= 1
+        assert metric(service, 'neardup_store_errors_total{index="default",kind="full"}') >= 1
         ballast.unlink()
         assert service.post("add", {"id": name(), "text": fresh()}).json()["added"]
         assert service.http.get("/readyz").status_code == 200

@@ -43,9 +43,12 @@ schema = schemathesis.openapi.from_dict(
     ),
 )
 streams = [route.path for route in ROUTES if route.stream]
+SOME = ("/v1/indexes/{index}", "/v1/indexes/{index}/check", "/v1/indexes/{index}/documents/{id}")
+twins = [route.path for route in ROUTES if route.named and route.path not in SOME]
+"""The same code as without a name."""
 
 
-@schema.exclude(path=streams).parametrize()
+@schema.exclude(path=streams + twins).parametrize()
 @settings(
     max_examples=25,
     derandomize=True,
@@ -84,7 +87,8 @@ def test_examples_are_answered(service):
             for kind, body in operation.get("requestBody", {}).get("content", {}).items():
                 example = body["example"]
                 sent = {"content": example} if isinstance(example, str) else {"json": example}
-                answer = service.http.request(method, path, headers={"Content-Type": kind}, **sent)
+                at = path.replace("{index}", "default")
+                answer = service.http.request(method, at, headers={"Content-Type": kind}, **sent)
                 assert answer.status_code == 200, (path, answer.text)
                 assert answer.content
 

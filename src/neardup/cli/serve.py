@@ -1,4 +1,4 @@
-"""neardup serve [INDEX] [--collection PATH]."""
+"""neardup serve [[NAME=]INDEX…] [--collection PATH]."""
 
 import os
 import shlex
@@ -24,7 +24,7 @@ _MB = 1 << 20
 
 
 @click.command
-@click.argument("index", metavar="[INDEX]", required=False)
+@click.argument("indexes", metavar="[[NAME=]INDEX]...", nargs=-1)
 @click.option(
     "--collection",
     metavar="PATH",
@@ -124,12 +124,17 @@ _MB = 1 << 20
     help="Of the line per request on stderr.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors and the log.")
-def command(index: str | None, collection: str | None, **given: Any) -> None:
-    """Serve an index to programs, a collection to people, or both.
+def command(indexes: tuple[str, ...], collection: str | None, **given: Any) -> None:
+    """Serve indexes to programs, a collection to people, or both.
 
     INDEX is a folder (made where there is none), or postgresql://… for several machines: check documents as they
-    arrive, add, compare, group. A collection is searched in a browser, its repeats folded; what is built for that is
-    kept in the user's cache folder.
+    arrive, add, compare, group. Several have names, and are asked under /v1/indexes/NAME/; the first, or the one that
+    is called default, also under /v1/. A collection is searched in a browser, its repeats folded; what is built for
+    that is kept in the user's cache folder.
+
+    \b
+    neardup serve seen.ndx
+    neardup serve news=news.ndx shop='postgresql://crawl@db/pages?index=shop'
 
     The address is printed when the service can be asked; its /docs describes everything. SIGTERM or Ctrl-C stop it:
     requests in flight are answered, and what was acknowledged is on disk. SIGHUP reads tokens and certificate again.
@@ -144,7 +149,8 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
     from neardup.text.workers import try_worker
 
     require()
-    _check_choice(index, collection, given)
+    named = _named(indexes)
+    _check_choice(named, collection, given)
     settings = _settings(given)
 
     said: set[str] = set()
@@ -158,10 +164,10 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
     with ExitStack() as stack:
         listening = stack.enter_context(listen(given["host"], given["port"], settings))
         searched = None if collection is None else stack.enter_context(_collection(collection, given, say))
-        opened = None if index is None else stack.enter_context(_index(index, given, say))
+        opened = {name: stack.enter_context(_index(path, given, say)) for name, path in named.items()}
         address = address_of(listening, settings)
         log = Log(given["log_format"])
-        recipe = published(NEW).recipe if opened is None else opened.recipe
+        recipe = next((index.recipe for index in opened.values()), published(NEW).recipe)
         preparing = Preparing(the_rest(recipe), say)
         confined = try_worker()
 
@@ -194,10 +200,30 @@ def command(index: str | None, collection: str | None, **given: Any) -> None:
     say("Stopped.")
 
 
-def _check_choice(index: str | None, collection: str | None, given: dict[str, Any]) -> None:
+def _named(indexes: tuple[str, ...]) -> dict[str, str]:
+    """Return the places of indexes by their names."""
+    from neardup.service.indexes import DEFAULT, NAME
+
+    found: dict[str, str] = {}
+    for given in indexes:
+        name, equals, place = given.partition("=")
+        if not equals or not NAME.fullmatch(name) or Path(given).is_dir():
+            name, place = DEFAULT, given
+        if not place:
+            raise UsageError(f"{given}: names no index. Give it as NAME=PATH or NAME=postgresql://…")
+        if name in found:
+            raise UsageError(
+                f"{given}: {found[name]} is called {name} too. Give each a name of its own: "
+                "neardup serve news=news.ndx shop=shop.ndx"
+            )
+        found[name] = place
+    return found
+
+
+def _check_choice(indexes: dict[str, str], collection: str | None, given: dict[str, Any]) -> None:
     if collection is None and any(value is not None for value in finding_of(given).values()):
         raise UsageError("columns, --format and --html are about a collection, and none is named: --collection PATH.")
-    if index is not None:
+    if indexes:
         return
     if collection is None:
         raise UsageError(
@@ -295,20 +321,26 @@ def _tokens(given: dict[str, Any]) -> "tuple[Token, ...]":
 
 
 def _welcome(
-    index: "Index | None", collection: "Collection | None", address: str, settings: "Settings"
+    indexes: "dict[str, Index]", collection: "Collection | None", address: str, settings: "Settings"
 ) -> Iterator[str]:
     from neardup.cli.show import many
 
-    if index is not None:
+    for name, index in indexes.items():
         facts = index.info()
         engine = facts.get("engine", "")
+        called = f"{name}: " if len(indexes) > 1 else ""
         yield (
-            f"{many(len(index), 'document')}, recipe {facts['recipe']}{f', {engine}' if engine else ''}"
-            f"{', read-only' if settings.read_only else ''}. Ctrl-C stops it. Everything: {address}/docs"
+            f"{called}{many(len(index), 'document')}, recipe {facts['recipe']}{f', {engine}' if engine else ''}"
+            f"{', read-only' if settings.read_only else ''}."
+            f"{'' if called else f' Ctrl-C stops it. Everything: {address}/docs'}"
         )
+    if len(indexes) > 1:
+        yield f"Ctrl-C stops it. Everything: {address}/docs"
+    if indexes:
+        asked = "/v1/check" if len(indexes) == 1 else f"/v1/indexes/{next(iter(indexes))}/check"
         token = ' -H "Authorization: Bearer $TOKEN"' if settings.guarded else ""
         yield (
-            f"Try: curl {shlex.quote(address + '/v1/check')}{token} -H 'Content-Type: application/json' "
+            f"Try: curl {shlex.quote(address + asked)}{token} -H 'Content-Type: application/json' "
             '-d \'{"text": "a rose is a rose"}\''
         )
     if collection is not None:

@@ -589,6 +589,12 @@ class Index:
             **facts,
         }
 
+    @property
+    def oldest(self) -> int | None:
+        """The day before which no document was last seen, in seconds since 1970; None where that is not known."""
+        found = oldest(self.store)
+        return None if found is None else 86400 * found
+
     def _judged_by(self) -> str:
         verify, comparison = self.recipe.verify, self.recipe.sketcher.comparison
         if self.exact:

@@ -23,6 +23,7 @@ import struct
 import tempfile
 import weakref
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -478,22 +479,30 @@ def _leave_to_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
+@cache
+def _cache(process: int) -> Any:
+    """Return the cache of blocks that were read, which all indexes of this process share. A fork gets its own: another
+    thread may have held the locks of this one."""
+    from rocksdict import Cache
+
+    return Cache(_CACHE)
+
+
 def _options(new: bool) -> tuple[Any, dict[str, Any]]:
     """Of the database and its families. They must be given at every opening, or the filters are lost."""
     from rocksdict import (
         BlockBasedOptions,
-        Cache,
         DBCompactionStyle,
         DBCompressionType,
         Options,
         UniversalCompactOptions,
     )
 
-    cache = Cache(_CACHE)
+    blocks = _cache(os.getpid())
 
     def family(name: str) -> Any:
         table = BlockBasedOptions()
-        table.set_block_cache(cache)
+        table.set_block_cache(blocks)
         table.set_format_version(5)
         table.set_block_size(8192)
         table.set_cache_index_and_filter_blocks(False)

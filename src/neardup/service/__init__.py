@@ -12,7 +12,8 @@
     deadlines   the time by which a request must be answered
     http        a request and its answer
     routes      every address, in one table
-    endpoints   what is done for each of them
+    indexes     the indexes that are served, by name
+    endpoints   what is done for each address of one of them
     preparing   what is compiled before anybody waits for it
     batching    requests that arrive together are answered together
     streams     a document per line, as many as a client likes

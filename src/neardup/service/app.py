@@ -19,6 +19,7 @@ from neardup.service.access import Access, user_of
 from neardup.service.deadlines import Deadlines
 from neardup.service.endpoints import Endpoints, id_of
 from neardup.service.http import JSON, Call, Gone, Receive, Scope, Send
+from neardup.service.indexes import Indexes, by_name
 from neardup.service.lanes import SHORT
 from neardup.service.logs import Log
 from neardup.service.metrics import Metrics
@@ -28,7 +29,7 @@ from neardup.service.pages.asking import FORM, HTML
 from neardup.service.preparing import Preparing, needed
 from neardup.service.problems import AILMENTS, KINDS, RETRY, Busy, Problem, let_go, plain, problem_of, validation_detail
 from neardup.service.quotas import Caller, Places
-from neardup.service.routes import DECODERS, PREFIX, Route, pages_at, routes_at
+from neardup.service.routes import DECODERS, Place, Route, pages_at, place_at
 from neardup.service.settings import Limits, Settings
 from neardup.service.shapes import Grouping, too_long
 from neardup.service.streams import Ending, converse
@@ -59,7 +60,7 @@ class App:
 
     def __init__(
         self,
-        index: Index | None,
+        indexes: Index | Mapping[str, Index] | None,
         settings: Settings,
         log: Log,
         *,
@@ -68,10 +69,10 @@ class App:
     ) -> None:
         """preparing: what is compiled while this is asked already."""
         self.settings, self.log = settings, log
-        self._ailing: dict[str, str] = {}
-        self._site = Site(collection, index, settings.limits)
+        self._ailing: dict[tuple[str, str], str] = {}
         self.metrics = Metrics()
-        self.endpoints = Endpoints(index, settings, self.metrics)
+        self.indexes = Indexes(by_name(indexes), settings, self.metrics)
+        self._site = Site(collection, self.indexes.default.served, settings.limits)
         self.stopping = asyncio.Event()
         self._preparing = preparing or Preparing({})
         self._access = Access(settings)
@@ -96,16 +97,17 @@ class App:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._deadlines.watch())
             group.create_task(self._expire())
-            if self.settings.read_only and self.endpoints.has_index:
-                group.create_task(self._follow())
+            if self.settings.read_only:
+                for each in self.indexes:
+                    group.create_task(self._follow(each))
 
-    async def _follow(self) -> None:
+    async def _follow(self, endpoints: Endpoints) -> None:
         """Of an index that another process writes, see what it wrote."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(FOLLOW)
             try:
-                await loop.run_in_executor(self.endpoints.threads, self.endpoints.index.refresh)
+                await loop.run_in_executor(endpoints.threads, endpoints.index.refresh)
             except Exception as error:  # whatever it is, the next look may find the index well
                 self.log.failure("refresh", error)
 
@@ -145,7 +147,7 @@ class App:
 
     def close(self) -> bool:
         """Let go of the threads. False: some still work."""
-        return self.endpoints.close()
+        return self.indexes.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -159,7 +161,8 @@ class App:
         try:
             try:
                 pages, rest = pages_at(call.path)
-                found: Mapping[str, Route | Page] = pages or routes_at(call.path, call.raw_path)
+                place = place_at(call.path, call.raw_path)
+                found: Mapping[str, Route | Page] = pages or place.routes
                 route = found.get(method)
                 if isinstance(route, Page):
                     self._access.check_page(route.level, method, call)
@@ -168,7 +171,7 @@ class App:
                     self._access.check(route.level if route else "open", call)
                     if route is None:
                         raise _unknown(found)
-                    await self._answer(call, route)
+                    await self._answer(call, route, place)
             except (Exception, asyncio.CancelledError) as error:
                 refused = self._ended(call, error)
                 let_go(error)
@@ -206,7 +209,7 @@ class App:
             sent = await call.body(self.settings.limits, self._room, route.takes)
         if sent or call.query:
             await self._compiled(call, route.needs)
-        shown = await self.endpoints.at_leisure(
+        shown = await self.indexes.default.at_leisure(
             lambda: route.show(
                 self._site,
                 Asked(
@@ -223,7 +226,7 @@ class App:
         onward = {"location": shown.location} if shown.location else {}
         await call.answer(shown.status, shown.content, shown.type, **onward)
 
-    async def _answer(self, call: Call, route: Route) -> None:
+    async def _answer(self, call: Call, route: Route, place: Place) -> None:
         if route.does in _OWN and not route.path.startswith("/v1/"):
             try:
                 await self._deadlines.keep(self._own(call, route))
@@ -234,12 +237,17 @@ class App:
             return
         if self.stopping.is_set():
             raise Problem("stopping")
-        if route.of_index and not self.endpoints.has_index:
+        if route.of_index and not self.indexes:
             raise Problem("no-index")
-        if route.stream:
-            await self._stream(call, route)
-        else:
-            await self._limited(call, self._done(call, route))
+        if not (route.of_index or route.named):
+            await self._limited(call, self._done(call, route, self.indexes.default, place))
+            return
+        endpoints = self.indexes.named(place.name, call.caller)
+        with self.indexes.place(endpoints, stream=route.stream):
+            if route.stream:
+                await self._stream(call, route, endpoints)
+            else:
+                await self._limited(call, self._done(call, route, endpoints, place))
 
     async def _limited(self, call: Call, work: Coroutine[Any, Any, None]) -> None:
         """Among so many others, in so much time."""
@@ -265,22 +273,24 @@ class App:
             self._requests.give_back(call.caller)
             call.release(self._room)
 
-    async def _done(self, call: Call, route: Route) -> None:
-        await call.answer(200, plain(await self._found(call, route)))
+    async def _done(self, call: Call, route: Route, endpoints: Endpoints, place: Place) -> None:
+        await call.answer(200, plain(await self._found(call, route, endpoints, place)))
 
-    async def _found(self, call: Call, route: Route) -> Any:
+    async def _found(self, call: Call, route: Route, endpoints: Endpoints, place: Place) -> Any:
         """What is sent back."""
-        does = getattr(self.endpoints, route.does)
+        if route.does == "indexes":
+            return await self.indexes.listed(call.caller)
+        does = getattr(endpoints, route.does)
         if route.takes is None:
             if "{id}" not in route.path:
                 return await does()
             if call.query:
                 raise Problem("bad-path", "An id with a question mark is sent with %3F in its place.")
-            return await does(id_of(call.raw_path[len(PREFIX) :]))
+            return await does(id_of(place.rest))
         body = await call.body(self.settings.limits, self._room)
         size = len(body)
         if size > SHORT:  # a million tiny documents take a second to decode
-            read = await self.endpoints.decoded(partial(_read, route, body, self.settings.limits))
+            read = await endpoints.decoded(partial(_read, route, body, self.settings.limits))
         else:
             read = _read(route, body, self.settings.limits)
         del body
@@ -296,7 +306,7 @@ class App:
         await self._preparing.done(step)
         call.waits = False
 
-    async def _stream(self, call: Call, route: Route) -> None:
+    async def _stream(self, call: Call, route: Route, endpoints: Endpoints) -> None:
         limits = self.settings.limits
         call.check_stream()
         self._streams.take(call.caller)
@@ -305,28 +315,28 @@ class App:
         try:
             await converse(
                 call,
-                self.endpoints.streams[route.does],
+                endpoints.streams[route.does],
                 limits,
-                self.endpoints.streaming,
+                endpoints.streaming,
                 ending=ending,
-                refused=self.metrics.documents["refused"].inc,
+                refused=endpoints.metrics.documents["refused"].inc,
                 failed=lambda error: self.log.failure(call.id, error),
             )
         finally:
             self._endings.discard(ending)
             self._streams.give_back(call.caller)
 
-    def _require_sound(self, problems: dict[str, str]) -> None:
-        """Refuse to be called ready where something is wrong with the store. Strangers ask too: details are for the
-        log, once until something else is wrong."""
+    def _require_sound(self, problems: dict[tuple[str, str], str]) -> None:
+        """Refuse to be called ready where something is wrong with a store. Strangers ask too: details are for the log,
+        once until something else is wrong."""
         if problems != self._ailing:
             self._ailing = problems
-            for kind, problem in problems.items():
-                self.log.event(store=kind, problem=problem)
+            for (index, kind), problem in problems.items():
+                self.log.event(store=kind, index=index, problem=problem)
             if not problems:
                 self.log.event(store="sound")
         if problems:
-            raise Problem("store", AILMENTS[next(iter(problems))])
+            raise Problem("store", AILMENTS[next(iter(problems))[1]])
 
     async def _own(self, call: Call, route: Route) -> None:
         if route.does == "healthz":
@@ -334,13 +344,15 @@ class App:
         elif route.does == "readyz":
             if self.stopping.is_set():
                 raise Problem("stopping")
-            self._require_sound(await self.endpoints.reach())
+            self._require_sound(await self.indexes.reach())
             await call.answer(200, b'{"status":"ready"}')
         elif route.does == "metrics":
+            if call.caller.token is not None and call.caller.token.indexes is not None:
+                raise Problem("forbidden", "The counters of all indexes need a token that may use all of them.")
             for places in (self._requests, self._streams):
                 self.metrics.in_flight.labels(places.kind).set(places.taken)
             self.metrics.held.set(self._room.taken)
-            await call.answer(200, *await self.endpoints.scraped())
+            await call.answer(200, *await self.indexes.scraped())
         elif route.does == "openapi":
             await call.answer(200, self._described, JSON)
         else:

@@ -21,12 +21,13 @@ from neardup.errors import StoreError, UsageError
 from neardup.index import Index
 from neardup.index.answers import Document, Verdict
 from neardup.recipe import Recipe
-from neardup.recipes import published
+from neardup.recipes import name_of, published
 from neardup.service import shapes
 from neardup.service.batching import Batches
 from neardup.service.lanes import SHORT, Documents, Lane
-from neardup.service.metrics import Metrics
+from neardup.service.metrics import IndexMetrics
 from neardup.service.problems import Problem, problem_of
+from neardup.service.quotas import Caller
 from neardup.service.settings import Settings
 from neardup.service.shapes import document_of, match_out, stored_out, verdict_out
 from neardup.service.streams import Work
@@ -50,8 +51,10 @@ ENDING = 0.5
 class Endpoints:
     """All of them, around one index, or without any."""
 
-    def __init__(self, index: Index | None, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, index: Index | None, settings: Settings, metrics: IndexMetrics) -> None:
         self._index, self.settings, self.metrics = index, settings, metrics
+        self.caller = Caller()
+        """For its places among those of other indexes."""
         threads = cores()
         self.threads = ThreadPoolExecutor(threads + 2, "neardup-index")
         self.reading = ThreadPoolExecutor(1, "neardup-reading")
@@ -88,9 +91,9 @@ class Endpoints:
         return self._index
 
     @property
-    def has_index(self) -> bool:
-        """Whether one is."""
-        return self._index is not None
+    def served(self) -> Index | None:
+        """The same, or None."""
+        return self._index
 
     @property
     def _recipe(self) -> Recipe:
@@ -214,9 +217,15 @@ class Endpoints:
         facts = await self._in_thread(self.index.info)
         return {name: value for name, value in facts.items() if name != "path"}  # which may hold a password
 
+    async def about(self) -> tuple[int, str, str]:
+        """Return what GET /v1/indexes tells of one: documents, recipe, what is kept of them."""
+        index = self.index
+        documents = await self._in_thread(lambda: len(index))
+        return documents, name_of(index.recipe, any_seed=True) or index.recipe.id, index.keep
+
     async def reach(self) -> dict[str, str]:
         """GET /readyz: return what is wrong with the store, by kind, in sentences for operators."""
-        return await self._in_thread(self._ailments) if self.has_index else {}
+        return await self._in_thread(self._ailments) if self._index is not None else {}
 
     def _ailments(self) -> dict[str, str]:
         try:
@@ -225,13 +234,16 @@ class Endpoints:
         except StoreError as error:
             return {"away": str(error)}
 
-    async def scraped(self) -> tuple[bytes, str]:
-        """GET /metrics."""
-        if self.has_index:
-            with suppress(StoreError):
-                self.metrics.index.set(await self._in_thread(lambda: len(self.index)))
-            self.metrics.store(await self._in_thread(self.index.health))
-        return self.metrics.text()
+    async def measure(self) -> None:
+        """GET /metrics: set what the store says of itself."""
+        if self._index is not None:
+            await self._in_thread(lambda: self._measure(self.index))
+
+    def _measure(self, index: Index) -> None:
+        with suppress(StoreError):
+            self.metrics.size.set(len(index))
+            self.metrics.oldest.set(index.oldest or 0)
+        self.metrics.store(index.health())
 
     def _check_number(self, documents: int) -> None:
         most = self.settings.limits.documents
@@ -249,15 +261,14 @@ class Endpoints:
         """Return what a call returns, beside the index. `long`: among others that take long."""
         return await (self._long if long else self._short).run(call)
 
-    def close(self) -> bool:
-        """End the threads. False: some still work, and will not be waited for."""
+    def close(self, end: float) -> bool:
+        """End the threads, and wait for them until `end`. False: some still work, and will not be waited for."""
         pools = (
             self.threads, self.reading, self.streaming, self._pages, self._long_texts, self._long_pages,
             self._short.executor, self._long.executor,
         )  # fmt: skip
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
-        end = monotonic() + ENDING
         threads = [thread for pool in pools for thread in pool._threads]
         for thread in threads:
             thread.join(max(0.0, end - monotonic()))

@@ -6,6 +6,7 @@ import msgspec
 
 from neardup._version import __version__
 from neardup.service import shapes
+from neardup.service.indexes import NAME
 from neardup.service.problems import KINDS, TYPE, ProblemOut
 from neardup.service.routes import ROUTES, Route
 from neardup.service.settings import Settings
@@ -20,6 +21,28 @@ _ONE_OF = ("Document", "Query", "Similar", "Side", "Line", "QueryLine")
 _EITHER = [
     {"title": name, "required": [name], "properties": {name: {"type": "string"}}} for name in ("text", "html")
 ]  # fmt: skip
+_NAMED = (
+    "Where several indexes are served: what is done with the default one is done with the one that the address names, "
+    "under /v1/indexes/NAME, /v1/indexes/NAME/check and so on."
+)
+_PARAMETERS: list[dict[str, Any]] = [
+    {
+        "name": "index",
+        "in": "path",
+        "required": True,
+        "description": "The name of an index: see /v1/indexes.",
+        "schema": {"type": "string", "pattern": f"^{NAME.pattern}$"},
+        "example": "default",
+    },
+    {
+        "name": "id",
+        "in": "path",
+        "required": True,
+        "description": "Percent-encoded.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": shapes.LONGEST_ID},
+        "example": "https://a.example/roses",
+    },
+]
 _LIST_OR_WHOLE = [
     {"title": name, "required": [name], "properties": {name: {"type": type_}}}
     for name, type_ in (("results", "array"), ("response", "object"))
@@ -36,12 +59,13 @@ def description(settings: Settings) -> dict[str, Any]:
         "info": {
             "title": "neardup",
             "version": __version__,
-            "description": "Near-duplicate detection around one index: check documents as they arrive, compare, group.",
+            "description": "Near-duplicate detection around indexes: check documents as they arrive, compare, group.",
         },
         "tags": [
             {"name": "index", "description": "Single documents. Those that arrive together are done together."},
             {"name": "streams", "description": "A document per line, as many as you like."},
             {"name": "at hand", "description": "Documents that need not be in the index."},
+            {"name": "indexes", "description": _NAMED},
             {"name": "service", "description": "How it does."},
         ],
         "paths": paths,
@@ -63,23 +87,15 @@ def description(settings: Settings) -> dict[str, Any]:
 
 def _operation(route: Route) -> dict[str, Any]:
     made: dict[str, Any] = {
-        "operationId": (("stream-" if route.stream else "") + route.does).replace("-", "_"),
+        "operationId": _operation_id(route),
         "summary": route.summary,
         "description": route.about,
         "tags": [_tag(route)],
         "responses": _responses(route),
     }
-    if "{id}" in route.path:
-        made["parameters"] = [
-            {
-                "name": "id",
-                "in": "path",
-                "required": True,
-                "description": "Percent-encoded.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": shapes.LONGEST_ID},
-                "example": "https://a.example/roses",
-            }
-        ]
+    parameters = [each for each in _PARAMETERS if f"{{{each['name']}}}" in route.path]
+    if parameters:
+        made["parameters"] = parameters
     if route.takes is not None:
         type_ = "application/x-ndjson" if route.stream else "application/json"
         schema = {"$ref": _REF.format(name=route.takes.__name__)}
@@ -95,7 +111,14 @@ def _operation(route: Route) -> dict[str, Any]:
     return made
 
 
+def _operation_id(route: Route) -> str:
+    words = ("stream-" if route.stream else "") + route.does + ("-in-index" if route.named else "")
+    return words.replace("-", "_")
+
+
 def _tag(route: Route) -> str:
+    if route.named or route.does == "indexes":
+        return "indexes"
     if route.stream:
         return "streams"
     if route.does in ("compare", "sketch", "group"):
@@ -107,7 +130,7 @@ def kinds_of(route: Route) -> list[str]:
     """The problems that a route may answer with."""
     if route.level == "open":
         return [*route.problems, "foreign-origin", "forwarded", "wrong-host", "failed", "head"]
-    kinds = [*route.problems, *_GUARDED, *_ALWAYS, *(["no-index"] if route.of_index else [])]
+    kinds = [*route.problems, *_GUARDED, *_ALWAYS, *(["no-index", "unknown-index"] if route.of_index else [])]
     if route.takes is not None:
         kinds += [kind for kind in _BODY if not (route.stream and kind in ("not-json", "invalid", "slow", "store"))]
     else:

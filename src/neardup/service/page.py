@@ -30,7 +30,12 @@ ADDRESS = "http://ADDRESS"
 def page(described: str) -> str:
     """The page. `described`: the OpenAPI document."""
     api = json.loads(described)
-    operations = [(path, method, each) for path, methods in api["paths"].items() for method, each in methods.items()]
+    operations = [
+        (path, method, each)
+        for path, methods in api["paths"].items()
+        for method, each in methods.items()
+        if "{index}" not in path  # the same once more
+    ]
     links = "".join(
         f'<li><a href="#{escape(operation["operationId"])}"><span class="method">{method.upper()}</span>'
         f"{escape(path)}</a></li>"

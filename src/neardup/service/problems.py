@@ -43,6 +43,7 @@ KINDS: dict[str, Kind] = {
     ),
     "not-found": Kind(404, "There is no such address", "See /docs for those that are there."),
     "no-index": Kind(404, "No index is served here", "Start the service with one: neardup serve INDEX."),
+    "unknown-index": Kind(404, "No index of this name is served here", "GET /v1/indexes names those that are."),
     "no-document": Kind(404, "There is no such document", "It was never added, or removed since."),
     "no-group": Kind(404, "There is no such group", "See /collection for those that the run has."),
     "method": Kind(405, "Another method is needed", "The header Allow names it."),

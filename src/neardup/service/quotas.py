@@ -138,7 +138,7 @@ _OWN = {
     "streams": "At most {1:,} streams of the token {0} are open at the same time.",
     "held": "Requests of the token {0} may have {1:,} bytes together while they wait.",
 }
-_OTHERS = "What is left of the room is kept for other tokens."
+_OTHERS = "What is left of the room is kept for others."
 _ALL = {
     "requests": "{0:,} requests are being answered already.",
     "streams": "{0:,} streams are open already.",

@@ -1,5 +1,6 @@
 """Every address of the service: one table, from which requests are led, and from which the documentation is made."""
 
+import re
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,6 +12,8 @@ from neardup.service.pages import PAGES, Page
 
 PREFIX = "/v1/documents/"
 """What stands behind it is an id."""
+
+_NAMED = re.compile(rb"(/v1/indexes/([A-Za-z0-9][A-Za-z0-9._-]{0,63}))(/(?!index$).+)?")
 
 
 class Route(NamedTuple):
@@ -35,7 +38,12 @@ class Route(NamedTuple):
     @property
     def of_index(self) -> bool:
         """Whether it needs one."""
-        return self.path.startswith("/v1/") and self.does not in ("compare", "group")
+        return self.path.startswith("/v1/") and self.does not in ("compare", "group", "indexes")
+
+    @property
+    def named(self) -> bool:
+        """Whether its address names the index."""
+        return "{index}" in self.path
 
 
 _ROSE = "A rose is a rose is a rose is a rose, said the gardener who had planted them all along the wall."
@@ -46,7 +54,7 @@ _ORDER = (
     "not known."
 )
 
-ROUTES = (
+_ROUTES = (
     Route(
         "POST", "/v1/check", "read", "Is this new?",
         "Compares a document with everything in the index and stores nothing.",
@@ -133,6 +141,12 @@ ROUTES = (
     Route(
         "GET", "/v1/index", "read", "About the index", "How many documents, by which recipe, in which store.", "info",
     ),
+    Route(
+        "GET", "/v1/indexes", "read", "The indexes that are served",
+        "Those that the token may use. The default one answers the addresses that name none; the addresses of each "
+        "begin with /v1/indexes/NAME: /v1/indexes/NAME/check is to it what /v1/check is to the default one.",
+        "indexes", None, shapes.IndexList,
+    ),
     Route("GET", "/healthz", "open", "The process lives", "Says nothing of the index.", "healthz"),
     Route(
         "GET", "/readyz", "open", "The service can be asked", "503 while it stops, and while its store cannot be used.",
@@ -143,9 +157,21 @@ ROUTES = (
     Route("GET", "/docs", "open", "This description, for people", "A page that loads nothing.", "docs"),
 )  # fmt: skip
 
+
+def _at_a_name(route: Route) -> Route:
+    """Return the row of an address under which the same is done by the index that it names."""
+    rest = "" if route.does == "info" else route.path.removeprefix("/v1")
+    return route._replace(path="/v1/indexes/{index}" + rest, problems=(*route.problems, "unknown-index"))
+
+
+_AT_NAMES = {
+    (route.method, route.path): _at_a_name(route) for route in _ROUTES if route.of_index or route.does == "compare"
+}
+ROUTES = (*_ROUTES, *_AT_NAMES.values())
+
 _BY_PATH: dict[str, dict[str, Route]] = {}
-_OF_DOCUMENTS = {route.method: route for route in ROUTES if route.path.startswith(PREFIX)}
-for _route in (route for route in ROUTES if "{id}" not in route.path):
+_OF_DOCUMENTS = {route.method: route for route in _ROUTES if route.path.startswith(PREFIX)}
+for _route in (route for route in _ROUTES if "{id}" not in route.path):
     _BY_PATH.setdefault(_route.path, {})[_route.method] = _route
 
 _PAGES: dict[str, dict[str, Page]] = {}
@@ -160,8 +186,30 @@ DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
 """Numbers within search results go back as they came."""
 
 
-def routes_at(path: str, raw_path: bytes) -> dict[str, Route]:
-    """What there is at an address, by method; nothing where there is no such one."""
+class Place(NamedTuple):
+    """Where an address leads."""
+
+    routes: dict[str, Route]
+    """By method."""
+    name: str | None = None
+    """Of the index, where it is in the address."""
+    rest: bytes = b""
+    """What stands behind PREFIX: the id of a document, percent-encoded."""
+
+
+def place_at(path: str, raw_path: bytes) -> Place:
+    """Return what there is at an address; no route where there is none."""
+    named = _NAMED.fullmatch(raw_path)
+    if named is None:
+        return Place(_routes_at(path, raw_path), None, raw_path[len(PREFIX) :])
+    raw_path = b"/v1" + (named[3] or b"/index")
+    path = "/v1" + (path[len(named[1]) :] or "/index")
+    found = _routes_at(path, raw_path)
+    routes = {m: _AT_NAMES[m, each.path] for m, each in found.items() if (m, each.path) in _AT_NAMES}
+    return Place(routes, named[2].decode(), raw_path[len(PREFIX) :])
+
+
+def _routes_at(path: str, raw_path: bytes) -> dict[str, Route]:
     found = _BY_PATH.get(path)
     if found is None and raw_path.startswith(PREFIX.encode()) and len(raw_path) > len(PREFIX):
         return _OF_DOCUMENTS

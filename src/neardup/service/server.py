@@ -16,7 +16,7 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -85,7 +85,7 @@ def address_of(listening: socket.socket, settings: Settings | None = None) -> st
 
 
 def serve(
-    index: Index | None,
+    indexes: Index | Mapping[str, Index] | None,
     listening: socket.socket,
     settings: Settings,
     log: Log,
@@ -96,16 +96,16 @@ def serve(
     preparing: "Preparing | None" = None,
     reread: Callable[[], Sequence[Token]] | None = None,
 ) -> bool:
-    """Answer requests until SIGTERM or SIGINT. `ready` is called when it can be asked. `preparing`: what requests wait
-    for. `reread` gives the tokens again, on SIGHUP. False: threads still work, for nobody; Python would wait for them
-    at its end."""
+    """Answer requests until SIGTERM or SIGINT. `indexes`: one, or several by name; the caller closes them. `ready` is
+    called when it can be asked. `preparing`: what requests wait for. `reread` gives the tokens again, on SIGHUP. False:
+    threads still work, for nobody; Python would wait for them at its end."""
     require()
     logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn.error").propagate = False
     # Threads that compute hold Python's lock for so long at the most while a request waits to be read.
     sys.setswitchinterval(0.001)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(index, collection, listening, settings, log, grace, ready, preparing, reread))
+        return runner.run(_serve(indexes, collection, listening, settings, log, grace, ready, preparing, reread))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -118,7 +118,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 async def _serve(
-    index: Index | None,
+    indexes: Index | Mapping[str, Index] | None,
     collection: "Collection | None",
     listening: socket.socket,
     settings: Settings,
@@ -133,7 +133,7 @@ async def _serve(
     from neardup.service.app import App
     from neardup.service.protocol import protocol
 
-    app = App(index, settings, log, collection=collection, preparing=preparing)
+    app = App(indexes, settings, log, collection=collection, preparing=preparing)
     http: Any = protocol(settings.limits, app.turned_away)
     if settings.tls is not None:
         http = secured(http, settings.tls)

@@ -1,7 +1,8 @@
 """What requests and answers look like: decoded, checked and described (OpenAPI) from these classes alone.
 
 In:   Document, Query, Similar, Named, Sketching, Comparing, Grouping; Line and NamedLine, of streams
-Out:  VerdictOut, Added, Replaced, Removed, StoredOut, Matches, SketchesOut, Comparison, Groups, Line problems
+Out:  VerdictOut, Added, Replaced, Removed, StoredOut, IndexList, Matches, SketchesOut, Comparison, Groups,
+      Line problems
 
 Requests refuse fields that they do not know. Lines of streams pass over them, so that a crawler's records can be sent
 as they are.
@@ -246,6 +247,22 @@ class Removed(msgspec.Struct):
 
     id: str
     removed: bool
+
+
+class IndexOut(msgspec.Struct):
+    """An index that is served."""
+
+    name: str
+    documents: int
+    recipe: str
+    keep: Annotated[str, Meta(description="What is kept of documents: sketch, text or reference.")]
+    default: Annotated[bool, Meta(description="Whether it answers the addresses that name no index.")]
+
+
+class IndexList(msgspec.Struct):
+    """The indexes that are served, as far as the token may use them."""
+
+    indexes: list[IndexOut]
 
 
 class StoredOut(msgspec.Struct, omit_defaults=True):
