@@ -1,6 +1,7 @@
 """The description is true: requests are made from it, and what comes back is held against it (schemathesis)."""
 
 import importlib
+import json
 import pkgutil
 from urllib.parse import quote
 
@@ -8,9 +9,10 @@ import pytest
 import schemathesis
 import schemathesis.specs.openapi
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.config import SchemathesisConfig
-from schemathesis.specs.openapi.checks import positive_data_acceptance
+from schemathesis.specs.openapi.checks import ignored_auth, negative_data_rejection, positive_data_acceptance
 
 from neardup.service import openapi
 from neardup.service.problems import KINDS
@@ -18,6 +20,7 @@ from neardup.service.routes import ROUTES
 from neardup.service.settings import Settings
 from neardup.service.shapes import LONGEST_ID
 from neardup.service.tokens import RIGHTS, Token
+from tests.service.serving import READ, WRITE
 
 # Its checks are imported when they are first needed, deep in the stack, where Python 3.11 cannot compile them.
 for module in pkgutil.iter_modules(schemathesis.specs.openapi.__path__, "schemathesis.specs.openapi."):
@@ -59,6 +62,59 @@ twins = [route.path for route in ROUTES if route.named and route.path not in SOM
 def test_requests_made_from_the_description(service, case):
     may_be_refused = [positive_data_acceptance] if case.path == "/v1/group" else []  # by results without a named field
     case.call_and_validate(base_url=service.address, excluded_checks=may_be_refused)
+
+
+guarded_schema = schemathesis.openapi.from_dict(openapi.description(Settings(tokens=(Token.of("r", READ, "read"),))))
+levels = {(route.method, route.path): route.level for route in ROUTES}
+
+
+@guarded_schema.exclude(path=streams).parametrize()
+@settings(
+    max_examples=8,
+    derandomize=True,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_tokens_are_needed_whatever_the_request(guarded, case):
+    """Data that fits and data that does not: without a token that may, nothing is done."""
+    level = levels.get((case.method.upper(), case.path), "open")  # it tries other methods, too
+    refused = {"open": [], "read": [None, "x" * 40], "write": [None, "x" * 40, READ], "admin": [None, READ, WRITE]}
+    for token in refused[level]:
+        headers = {"Authorization": "" if token is None else f"Bearer {token}"}
+        assert 400 <= case.call(base_url=guarded.address, headers=headers).status_code < 500
+    case.call_and_validate(
+        base_url=guarded.address,
+        headers={"Authorization": f"Bearer {WRITE}"},
+        # Its limits are narrow, and a header replaces whatever schemathesis would have made of it.
+        excluded_checks=[positive_data_acceptance, negative_data_rejection, ignored_auth],
+    )
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner, max_size=3)
+)
+_LINES = st.one_of(
+    st.fixed_dictionaries({}, optional={name: st.text() for name in ("id", "text", "html", "url")}).map(json.dumps),
+    st.dictionaries(st.sampled_from(["id", "text", "html", "url", "other"]), _VALUES).map(json.dumps),
+    st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])),
+    st.binary().map(lambda line: line.replace(b"\n", b"")),
+).map(lambda line: line if isinstance(line, bytes) else line.encode())
+
+
+@pytest.mark.parametrize("path", streams)
+def test_every_line_of_a_stream_is_answered_or_refused_whatever_it_is(service, path):
+    """schemathesis makes no lines; these are documents, JSON of other shapes, and bytes."""
+
+    @settings(max_examples=20, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(_LINES, max_size=8))
+    def ask(lines):
+        answers = service.stream(path.removeprefix("/v1/stream/"), lines)
+        assert len(answers) == sum(bool(line.strip()) for line in lines)
+        for answer in answers:
+            assert answer["error"]["status"] < 500 if "error" in answer else isinstance(answer["id"], str)
+
+    ask()
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])

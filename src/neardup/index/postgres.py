@@ -128,6 +128,7 @@ _POST = "insert into postings (key, number) select * from unnest(%s, %s)"
 _COUNT = "update counts set documents = documents + %s where stripe = pg_backend_pid() %% 64"
 
 _STATE = "select (select last_value from numbers) || '-' || sum(documents) from counts"
+_COUNTS = {"documents": "select count(*) from documents", "postings": "select count(*) from postings"}
 _LENGTH = "select sum(documents)::bigint from counts"
 _ROWS = "select number, record, null from documents order by number"
 _ROWS_WITH_TEXTS = "select number, record, text from documents order by number"
@@ -368,11 +369,11 @@ class PostgresStore(Store):
         with self._connections.telling(), closing(self._connections.connect()) as connection:
             connection.execute(_SNAPSHOT, prepare=False)
             counted = _value(connection, _LENGTH)
-            by_index = {what: _value(connection, f"select count(*) from {what}") for what in ("documents", "postings")}
+            by_index = {what: _value(connection, count) for what, count in _COUNTS.items()}
             connection.execute("set local enable_seqscan = on; set local enable_indexscan = off", prepare=False)
             connection.execute("set local enable_indexonlyscan = off", prepare=False)
             for what, number in by_index.items():
-                scanned = _value(connection, f"select count(*) from {what}")
+                scanned = _value(connection, _COUNTS[what])
                 if scanned != number:
                     yield (
                         f"{what}: {scanned:,} rows, and {number:,} by an index of the database. Mend it with: reindex "
