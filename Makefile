@@ -48,12 +48,13 @@ unit: $(READY) system
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The tests need a real browser (NEARDUP_CHROMIUM may name one), a real PostgreSQL and a real Spark, which they start
-# themselves, wrk, Java 17 for Spark, and for deploy/ bubblewrap and systemd's own checks of units.
+# themselves, wrk, nginx, Java 17 for Spark, and for deploy/ bubblewrap and systemd's own checks of units.
 system:
 	@missing=""; \
 	for name in "$$NEARDUP_CHROMIUM" chromium chromium-browser google-chrome none; do [ -n "$$name" ] && command -v "$$name" >/dev/null && break; done; \
 	[ "$$name" != none ] || missing="chromium fonts-dejavu-core fonts-noto-cjk"; \
 	command -v wrk >/dev/null || missing="$$missing wrk"; \
+	PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null || missing="$$missing nginx-light"; \
 	command -v bwrap >/dev/null || missing="$$missing bubblewrap"; \
 	command -v systemd-analyze >/dev/null || missing="$$missing systemd"; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \

@@ -70,6 +70,12 @@ _MB = 1 << 20
 @click.option(
     "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Its key (PEM).  [default: --tls-cert]"
 )
+@click.option(
+    "--trusted-proxy",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Address or network of a proxy whose X-Forwarded-For is believed; may be repeated.",
+)
 @click.option("--max-body", type=click.IntRange(1), default=16 * _MB, show_default=True, help="Bytes of a request.")
 @click.option(
     "--max-line", type=click.IntRange(1), default=16 * _MB, show_default=True, help="Bytes of a line of a stream."
@@ -274,6 +280,7 @@ def _end_now(say: Callable[[str], None], sentence: str) -> None:
 
 def _settings(given: dict[str, Any]) -> "Settings":
     from neardup.service import Limits, Settings
+    from neardup.service.forwarding import Proxies
 
     limits = Limits(
         body=given["max_body"],
@@ -286,7 +293,7 @@ def _settings(given: dict[str, Any]) -> "Settings":
         concurrency=given["concurrency"],
         streams=given["streams"],
     )
-    return Settings(limits, _tokens(given), given["read_only"], _certificate(given))
+    return Settings(limits, _tokens(given), given["read_only"], _certificate(given), Proxies(given["trusted_proxy"]))
 
 
 def _certificate(given: dict[str, Any]) -> "Certificate | None":

@@ -7,6 +7,7 @@
     access      who asks, under which name, from which origin
     tokens      names, rights, limits, and the file that has them
     private     files that nobody else may read
+    forwarding  proxies that are trusted, and what they say of clients
     tls         the certificate, and the layer below HTTP
     quotas      rates, and places that callers share
     deadlines   the time by which a request must be answered

@@ -155,6 +155,8 @@ class App:
             return
         began = perf_counter()
         call = Call(scope, receive, send, f"{self._prefix}-{next(self._ids):x}")
+        if self.settings.proxies:
+            call.come_through(self.settings.proxies, scope["headers"])
         route: Route | Page | None = None
         refused: Problem | None = None
         method = "GET" if call.method == "HEAD" else call.method
@@ -392,6 +394,7 @@ class App:
             sent=call.sent_bytes,
             documents=call.documents,
             **({"token": token} if token else {}),
+            **({"client": call.client} if self.settings.proxies else {}),
         )
 
 

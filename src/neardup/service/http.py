@@ -7,10 +7,11 @@ index): bare ASGI with msgspec answers 5,500 requests a second, the 99th percent
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from neardup.service.forwarding import Proxies
 from neardup.service.problems import TYPE, Problem, plain
 from neardup.service.quotas import Caller, Places
 from neardup.service.settings import Limits
@@ -73,6 +74,10 @@ class Call:
     def __init__(self, scope: Scope, receive: Receive, send: Send, id_: str) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self.peer: str = (scope.get("client") or ("",))[0]
+        """The address at the other end of the connection."""
+        self.client = self.peer
+        """The address that it was sent from, as far as proxies on the way are trusted."""
         self.scheme: str = scope.get("scheme", "http")
         self.raw_path: bytes = scope["raw_path"]
         self.query: bytes = scope["query_string"]
@@ -92,6 +97,11 @@ class Call:
         self._held = 0
         self.caller = _NOBODY
         """Who asks, once that is known."""
+
+    def come_through(self, proxies: Proxies, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """Take the word of trusted proxies for where it was sent from, and how. headers: all, those of one name too."""
+        self.client = proxies.client(self.peer, [value for name, value in headers if name == b"x-forwarded-for"])
+        self.scheme = proxies.scheme(self.peer, self.scheme, self.headers.get(b"x-forwarded-proto", b""))
 
     @property
     def for_people(self) -> bool:

@@ -7,6 +7,7 @@ Settings   limits, tokens, and whether anything may be written
 from dataclasses import dataclass, field
 
 from neardup.errors import UsageError
+from neardup.service.forwarding import Proxies
 from neardup.service.tls import Certificate
 from neardup.service.tokens import Token, Tokens
 
@@ -56,9 +57,16 @@ class Settings:
     read_only: bool = False
     tls: Certificate | None = None
     """Without it, plain HTTP."""
+    proxies: Proxies = field(default_factory=Proxies)
+    """Those whose word on clients' addresses is taken."""
 
     def __post_init__(self) -> None:
         Tokens(self.tokens)
+        if self.proxies and not self.guarded:
+            raise UsageError(
+                "--trusted-proxy: a service without tokens answers this machine alone, and nothing that a proxy passes "
+                "on. Give tokens: --tokens FILE."
+            )
 
     @property
     def guarded(self) -> bool:
