@@ -202,7 +202,7 @@ def test_a_template_is_no_address(service):
     with service.connect() as sock:
         sock.sendall(b"DELETE /v1/documents%2f{id} HTTP/1.1\r\nHost: localhost\r\n\r\n")
         status, _, body = answer_on(sock)
-    assert (status, json.loads(body)["type"]) == (404, "/docs#not-found")
+    assert (status, json.loads(body)["type"]) == (400, "/docs#bad-path")
 
 
 @pytest.mark.parametrize("host", ["[::1].evil.com", "localhost:80.evil.com", "127.0.0.1:x"])

@@ -52,18 +52,6 @@ def test_a_head_that_comes_slowly_is_refused(narrow):
         assert _refused(sock) == (408, "/docs#timeout")
 
 
-def test_no_more_connections_than_allowed(narrow):
-    narrow.http.close()
-    socks = [narrow.connect() for _ in range(6)]
-    try:
-        assert _refused(socks[-1]) == (503, "/docs#busy")
-        socks[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert answer_on(socks[0])[0] == 200
-    finally:
-        for sock in socks:
-            sock.close()
-
-
 def test_waiting_requests_share_their_room(narrow):
     """3,000 bytes for all; whoever comes when they are taken is refused, and when they are free again is not."""
     body = b'{"text": "' + b"a " * 950 + b'"}'

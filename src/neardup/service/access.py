@@ -90,6 +90,7 @@ class Access:
             given = b"authorization" in call.headers
             ask = _ASK + ', error="invalid_token"' if given else _ASK
             raise Problem("no-token", _WRONG if given else "", **{"www-authenticate": ask})
+        call.know()
         _check_rights(level, call.caller.token)
         call.caller.admit()
 
@@ -110,6 +111,7 @@ class Access:
                 "Give a token of this service as the password; any user name will do.",
                 **{"www-authenticate": _ASK_PEOPLE},
             )
+        call.know()
         _check_rights(level, call.caller.token)
         call.caller.admit()
 

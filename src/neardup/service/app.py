@@ -138,12 +138,16 @@ class App:
         for ending in self._endings:
             ending.end(Problem("stopping", "This line and those behind it were not looked at."))
 
-    def turned_away(self, kind: str) -> None:
-        """A connection was closed with a problem before it became a request."""
-        if kind == "busy":
-            self.metrics.rejected.labels("connections").inc()
-        self.metrics.request("ANY", "unknown", KINDS[kind].status, None, 0)
-        self.log.request(id=f"{self._prefix}-{next(self._ids):x}", refused=kind, status=KINDS[kind].status)
+    def turned_away(self, kind: str) -> str:
+        """Count and log a connection that was closed with a problem before it became a request, or ("idle") gave way to
+        another one. Return the id in the log."""
+        id_ = f"{self._prefix}-{next(self._ids):x}"
+        if kind in ("busy", "idle"):
+            self.metrics.rejected.labels("connections" if kind == "busy" else kind).inc()
+        if kind != "idle":
+            self.metrics.request("ANY", "unknown", KINDS[kind].status, None, 0)
+            self.log.request(id=id_, refused=kind, status=KINDS[kind].status)
+        return id_
 
     def close(self) -> bool:
         """Let go of the threads. False: some still work."""

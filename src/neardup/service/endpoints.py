@@ -60,6 +60,9 @@ class Endpoints:
         self.reading = ThreadPoolExecutor(1, "neardup-reading")
         """For bodies that take long to decode."""
         self.streaming = ThreadPoolExecutor(min(settings.limits.streams, MOST_STREAMING), "neardup-streams")
+        self._health = ThreadPoolExecutor(1, "neardup-health")
+        self._reaching: asyncio.Future[dict[str, str]] | None = None
+        """The look at the store that is going on, or was the last: all who ask meanwhile share it."""
         self._pages = ThreadPoolExecutor(KINDS, "neardup-pages")
         self._long_texts = ThreadPoolExecutor(1, "neardup-long-texts")
         self._long_pages = ThreadPoolExecutor(1, "neardup-long-pages")
@@ -225,7 +228,11 @@ class Endpoints:
 
     async def reach(self) -> dict[str, str]:
         """GET /readyz: return what is wrong with the store, by kind, in sentences for operators."""
-        return await self._in_thread(self._ailments) if self._index is not None else {}
+        if self._index is None:
+            return {}
+        if self._reaching is None or self._reaching.done():
+            self._reaching = asyncio.get_running_loop().run_in_executor(self._health, self._ailments)
+        return await asyncio.shield(self._reaching)
 
     def _ailments(self) -> dict[str, str]:
         try:
@@ -264,7 +271,7 @@ class Endpoints:
     def close(self, end: float) -> bool:
         """End the threads, and wait for them until `end`. False: some still work, and will not be waited for."""
         pools = (
-            self.threads, self.reading, self.streaming, self._pages, self._long_texts, self._long_pages,
+            self.threads, self.reading, self.streaming, self._pages, self._long_texts, self._long_pages, self._health,
             self._short.executor, self._long.executor,
         )  # fmt: skip
         for pool in pools:

@@ -61,11 +61,16 @@ class Gone(Exception):
 class Connection(Protocol):
     """What a request needs of the connection that it came over."""
 
+    known: bool
+    """Whether a token came over it."""
     on_lost: Callable[[], None] | None
     """Called when the client goes away."""
 
     def drop(self) -> None:
         """Close it, with all that waits to be sent."""
+
+    def lingers(self) -> None:
+        """Let another connection have the place."""
 
 
 class Call:
@@ -107,6 +112,11 @@ class Call:
     def for_people(self) -> bool:
         """Whether a browser asks for a page to show."""
         return self.method in ("GET", "HEAD") and b"text/html" in self.headers.get(b"accept", b"").lower()
+
+    def know(self) -> None:
+        """Note that a token came over this connection."""
+        if self._connection is not None:
+            self._connection.known = True
 
     def abort(self) -> None:
         """Drop the connection, with all that waits to be sent."""
@@ -152,7 +162,7 @@ class Call:
 
     def _announced(self) -> int:
         """Bytes of the body, by the head; the parser has checked that it is a number, of 64 bits but for zeros."""
-        return int(self.headers.get(b"content-length", b"").lstrip(b"0") or b"0")
+        return int(self.headers.get(b"content-length", b"").strip().lstrip(b"0") or b"0")
 
     async def piece(self) -> tuple[bytes, bool]:
         """The next bytes of the body, and whether there are more."""
@@ -230,6 +240,8 @@ class Call:
 
     async def linger(self) -> None:
         """Throw away what is still coming, for a moment."""
+        if self._connection is not None:
+            self._connection.lingers()
         try:
             async with asyncio.timeout(LINGER):
                 while (await self.piece())[1]:

@@ -9,13 +9,18 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from neardup.service.connections import Connections, Place
+from neardup.service.heads import wrong_head
 from neardup.service.http import CONNECTION
-from neardup.service.problems import KINDS, TYPE, Problem, plain
+from neardup.service.problems import TYPE, Problem, plain
 from neardup.service.settings import Limits
 
 PIPELINED = 64
 """Requests that a client may send ahead of the answers on one connection. uvicorn reads on after every answer, however
 many wait; without a bound a client that sends and reads nothing fills the memory."""
+
+_HEALTH = (b"/healthz", b"/readyz")
+"""What is answered whatever else goes on."""
 
 
 class _Joining:
@@ -46,8 +51,13 @@ class _Joining:
         return getattr(self._transport, name)
 
 
-def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None) -> type[HttpToolsProtocol]:
-    """The class, for these limits. `refused` is told the kind of problem that a connection was closed with."""
+def protocol(limits: Limits, refused: Callable[[str], str] = lambda kind: "") -> type[HttpToolsProtocol]:
+    """Return the class of connections under these limits.
+
+    refused: called with the kind of problem that a connection is closed with, or "idle" where it gives way to another
+        one; counts it, and returns an id under which it is in the log.
+    """
+    connections = Connections(limits.connections)
 
     class Protocol(HttpToolsProtocol):
         """A connection."""
@@ -57,13 +67,17 @@ def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None)
         _beside_bytes = 0
         """Read since the last byte of a body: sizes of chunks, and what follows the last one."""
         _clock: Any = None
+        known = False
+        """Whether a token came over it."""
+        _place: Place = "free"
         on_lost: Callable[[], None] | None = None
         """Called when the client goes away; set by the request that is being answered."""
 
         def connection_made(self, transport: Any) -> None:
-            """Or one too many."""
+            """Accept a connection; refuse it where no other one gives way."""
             super().connection_made(_Joining(transport, self.loop))  # type: ignore[arg-type]
-            if len(self.connections) > limits.connections:
+            self._place = connections.open(self, self.client[0] if self.client else "")
+            if self._place == "none":
                 self._refuse("busy")
                 return
             self._expect_head()
@@ -71,9 +85,20 @@ def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None)
         def connection_lost(self, exc: Exception | None) -> None:
             """Stop the clock, and the work for this client."""
             self._stop_clock()
+            connections.close(self)
             super().connection_lost(exc)
             if self.on_lost is not None:
                 self.on_lost()
+
+        def give_way(self) -> None:
+            """Close the connection, for another one: nothing is in progress on it."""
+            self._stop_clock()
+            refused("idle")
+            self.transport.close()
+
+        def lingers(self) -> None:
+            """Let another connection have the place: all that is left is to throw away what still comes."""
+            connections.waits(self)
 
         def drop(self) -> None:
             """Close the connection, with all that waits to be sent."""
@@ -112,9 +137,15 @@ def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None)
             if len(self.pipeline) >= PIPELINED:
                 self.transport.abort()
                 raise ConnectionAbortedError  # so that the parser goes no further
-            if wrong := self._wrong_head():
+            wrong = wrong_head(self.parser.get_http_version(), self.url, self.headers)
+            if wrong is None and self.parser.should_upgrade():
+                wrong = "not-http", "Omit the header Upgrade; in Java, choose HttpClient.Version.HTTP_1_1."
+            if wrong is None and self._place == "reserved" and self.url not in _HEALTH:
+                wrong = "busy", f"{limits.connections:,} connections are open already."
+            if wrong is not None:
                 self._refuse(*wrong)
                 raise ConnectionAbortedError
+            connections.works(self)
             self.scope["state"][CONNECTION] = self
             super().on_headers_complete()
 
@@ -125,21 +156,15 @@ def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None)
             if not self.pipeline:  # a long body paused it; reading on is what tells that a client goes away
                 self.flow.resume_reading()
 
+        def on_response_complete(self) -> None:
+            """Wait for the next request, unless it is there."""
+            super().on_response_complete()
+            if not self.pipeline:
+                connections.waits(self)
+
         def send_400_response(self, msg: str) -> None:
             """As a problem."""
             self._refuse("not-http")
-
-        def _wrong_head(self) -> tuple[str, str] | None:
-            """What two readers of a head could understand differently, and so take a body for a request."""
-            if self.parser.should_upgrade():
-                return "not-http", "Leave the header Upgrade away; in Java, choose HttpClient.Version.HTTP_1_1."
-            if [name for name, _ in self.headers].count(b"host") > 1:
-                return "not-http", "Send one header Host."
-            if any(name == b"transfer-encoding" and value.lower() != b"chunked" for name, value in self.headers):
-                return "not-http", "Send Transfer-Encoding: chunked, and no other."
-            if b"#" in self.url or self.url.endswith(b"?"):
-                return "bad-path", ""
-            return None
 
         def _whole_head(self, data: bytes) -> bool:
             """A body may come in the same packet."""
@@ -168,12 +193,14 @@ def protocol(limits: Limits, refused: Callable[[str], None] = lambda kind: None)
                     refused(kind)
                     self.transport.close()
                     return
-            refused(kind)
-            body = plain(Problem(kind, detail).out())
-            status = KINDS[kind].status
+            id_ = refused(kind)
+            problem = Problem(kind, detail)
+            body = plain(problem.out(id_))
+            more = "".join(f"{name}: {value}\r\n" for name, value in problem.headers.items())
             head = (
-                f"HTTP/1.1 {status} {KINDS[kind].title}\r\ncontent-type: {TYPE}\r\ncontent-length: {len(body)}\r\n"
-                "cache-control: no-store\r\nx-content-type-options: nosniff\r\nconnection: close\r\n\r\n"
+                f"HTTP/1.1 {problem.status} {problem.title}\r\ncontent-type: {TYPE}\r\ncontent-length: {len(body)}\r\n"
+                f"x-request-id: {id_}\r\n{more}cache-control: no-store\r\nx-content-type-options: nosniff\r\n"
+                "connection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)
             self.transport.close()

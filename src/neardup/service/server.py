@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from neardup.errors import MissingExtra, NeardupError, UsageError
 from neardup.index import Index
 from neardup.service.access import is_loopback
+from neardup.service.connections import RESERVE
 from neardup.service.logs import Log
 from neardup.service.settings import Settings
 from neardup.service.tls import secured
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from neardup.service.preparing import Preparing
 
 BACKLOG = 512
+
+FILES = 1024
+"""That may be open beside connections: of the index, of extractors, of libraries."""
 
 
 def require() -> None:
@@ -104,8 +108,21 @@ def serve(
     logging.getLogger("uvicorn.error").propagate = False
     # Threads that compute hold Python's lock for so long at the most while a request waits to be read.
     sys.setswitchinterval(0.001)
+    _allow_files(settings.limits.connections + RESERVE + FILES)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_serve(indexes, collection, listening, settings, log, grace, ready, preparing, reread))
+
+
+def _allow_files(number: int) -> None:
+    """Raise the number of files that this process may open, as far as it may: every connection is one."""
+    try:
+        import resource
+    except ImportError:  # there is none for Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
