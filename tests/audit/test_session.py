@@ -220,3 +220,13 @@ def test_inputs_that_changed_are_told(tmp_path, finished):
     inputs.write_text(json.dumps(old).replace(str(finished.parent / "pages.jsonl"), str(source)))
     with pytest.raises(InputError, match=r"pages\.jsonl has changed since"):
         measure_recall(Result.open(tmp_path / "out"))
+
+
+def test_a_label_carries_the_person_and_the_token_that_was_used(session):
+    session.by("ann", "reviewers").label(0, "correct")
+    session.by("", "reviewers").label(1, "correct")
+    session.by("", "reviewers").by("bob, as typed").label(2, "correct")
+    session.by("x" * 100, "reviewers").label(3, "correct")
+    named = [session.said(number).labeller for number in range(4)]
+    assert named[:3] == ["ann (reviewers)", "reviewers", "bob, as typed (reviewers)"]
+    assert named[3] == "x" * 88 + " (reviewers)"

@@ -5,18 +5,20 @@ import re
 import signal
 import socket
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import pytest
 
+import neardup
 from neardup.errors import UsageError
 from neardup.service.problems import Busy, Problem
 from neardup.service.quotas import Caller, Places, Rate
 from neardup.service.tokens import Quota, Token, Tokens, read_tokens
-from tests.service.serving import fresh, name, problem, secret_file, serving
+from tests.service.serving import answer_on, fresh, name, problem, secret_file, serving
 
-NAMES = ("reader", "crawler", "boss", "slow", "few", "paced", "other")
+NAMES = ("reader", "crawler", "boss", "slow", "few", "paced", "once", "other")
 SECRETS = {each: f"{each}-secret-of-the-tests" for each in NAMES}
 
 
@@ -229,6 +231,7 @@ def tokens(tmp_path_factory):
         + table("slow", "requests_per_second = 0.5", "burst = 3")
         + table("few", 'rights = "write"', "requests = 1", "streams = 1", "held = 2000")
         + table("paced", "documents_per_second = 20")
+        + table("once", "requests_per_second = 1", "burst = 1")
     )
     return secret_file(tmp_path_factory.mktemp("tokens") / "tokens.toml", content)
 
@@ -245,11 +248,11 @@ def service(tokens, tmp_path_factory):
         yield made
 
 
-def begun(service, path: str, of: str, kind: str) -> socket.socket:
+def begun(service, path: str, of: str, kind: str, length: int = 1_000_000) -> socket.socket:
     """A request whose body is still to be sent."""
     sock = service.connect()
     sock.sendall(
-        f"POST {path} HTTP/1.1\r\nHost: {service.host}\r\nContent-Type: {kind}\r\nContent-Length: 1000000\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: {service.host}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n"
         f"Authorization: {bearer(of)['Authorization']}\r\n\r\n".encode()
     )
     return sock
@@ -334,11 +337,30 @@ def test_documents_of_a_stream_are_taken_at_the_pace_of_its_token(service):
     assert problem(refused, 429, "quota")["detail"] == "The token paced may send 20 documents a second."
 
 
+def test_the_client_waits_until_a_token_may_ask_again(service):
+    with neardup.Client(service.address, token=SECRETS["once"]) as client:
+        began = time.monotonic()
+        assert client.check("a").new
+        assert client.check("a").new
+        assert time.monotonic() - began > 0.9
+
+
 def test_exchanged_tokens_count_from_the_signal_on(service, tokens):
     """One is revoked, one is new, one has other rights; who is not concerned notices nothing."""
     before = tokens.read_text()
-    with stream(service, "check-and-add", "crawler") as stays, stream(service, "check-and-add", "few") as goes:
+    body = json.dumps({"id": name(), "text": fresh()}).encode()
+    with (
+        stream(service, "check-and-add", "crawler") as stays,
+        stream(service, "check-and-add", "few") as goes,
+        begun(service, "/v1/add", "few", "application/json", len(body)) as in_flight,
+    ):
+        in_flight.sendall(body[:20])
+        end = time.monotonic() + 20
+        while metrics(service)['neardup_in_flight{kind="requests"}'] < 1:
+            assert time.monotonic() < end
         _exchange(service, tokens, before, stays, goes)
+        in_flight.sendall(body[20:])  # it was begun under a token that is no more, and is answered
+        assert answer_on(in_flight)[0] == 200
 
 
 def _exchange(service, tokens, before, stays, goes) -> None:
@@ -384,7 +406,8 @@ def reloaded(service, result: str) -> None:
 
 def test_an_expired_token_ends_its_stream_and_the_log_names_tokens_only(tmp_path):
     path = secret_file(tmp_path / "tokens.toml", table("reader") + table("boss", 'rights = "admin"'))
-    with serving(tmp_path / "seen.ndx", "--tokens", str(path)) as service:
+    with serving(tmp_path / "seen.ndx", "--tokens", str(path), "--streams", "4") as service:
+        _one_cannot_keep_the_other_out(service)
         with stream(service, "check", "reader") as sock:
             sock.sendall(b'{"text": "a"}\n')
             until(sock, b'"added":false}\n\r\n')
@@ -404,3 +427,20 @@ def test_an_expired_token_ends_its_stream_and_the_log_names_tokens_only(tmp_path
     _, broken = [line for line in log if "reloaded" in line]
     assert broken["failed"] == f"--tokens {path}: is no TOML (at end of document)."
     assert not any(secret in said for secret in SECRETS.values())
+
+
+def _one_cannot_keep_the_other_out(service) -> None:
+    """Of four streams one is the other token's, whatever the first one opens."""
+    with ExitStack() as stack:
+        statuses = []
+        for of in ("reader", "reader", "reader", "reader", "reader", "boss", "boss"):
+            sock = stack.enter_context(stream(service, "check", of))
+            sock.sendall(b'{"text": "a"}\n')
+            seen = b""
+            while b"\r\n\r\n" not in seen:
+                seen += sock.recv(65536)
+            statuses.append(int(seen.split()[1]))
+        assert statuses == [200, 200, 200, 503, 503, 200, 503]
+    end = time.monotonic() + 20
+    while metrics(service)['neardup_in_flight{kind="streams"}']:
+        assert time.monotonic() < end
