@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.hostile.attackers import MANY
 from benchmarks.index import processes
 from benchmarks.index.serving import Service
 from neardup import Index
@@ -50,9 +51,10 @@ class Load:
     seconds: float = 600.0
     """Of the attack; honest clients are alone for a fifth of that, before and after."""
     rate: float = 50.0
-    connections: int = 8
     scale: float = 1.0
     """Of the number of hostile clients."""
+    attackers: tuple[str, ...] = tuple(MANY)
+    """Their kinds."""
 
 
 @dataclass
@@ -163,8 +165,7 @@ def _module(name: str, service: Service, *options: object) -> subprocess.Popen[s
 
 
 def _honest(service: Service, load: Load, seconds: float, first: int) -> subprocess.Popen[str]:
-    how = ("--rate", load.rate, "--connections", load.connections, "--seconds", seconds, "--first", first)
-    return _module("honest", service, *how)
+    return _module("honest", service, "--rate", load.rate, "--seconds", seconds, "--first", first)
 
 
 def _answer(process: subprocess.Popen[str]) -> Any:
@@ -185,7 +186,9 @@ def run(folder: Path, load: Load) -> Report:
         alone = load.seconds / 5
         _answer(_honest(service, load, min(5.0, alone), 1 << 32))  # warm: caches, connections, the extraction processes
         report.phases["before"] = _answer(_honest(service, load, alone, 0))
-        attackers = _module("attackers", service, "--seconds", load.seconds + 2, "--scale", load.scale)
+        attackers = _module(
+            "attackers", service, "--seconds", load.seconds + 2, "--scale", load.scale, "--kinds", *load.attackers
+        )
         assert attackers.stdout is not None
         attackers.stdout.readline()
         time.sleep(min(1.0, load.seconds / 10))
@@ -208,6 +211,10 @@ def run(folder: Path, load: Load) -> Report:
     return report
 
 
+def _load(options: argparse.Namespace) -> Load:
+    return Load(options.minutes * 60, options.rate, scale=options.scale, attackers=tuple(options.kinds))
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run, print, write down; 1 if it failed."""
     parser = argparse.ArgumentParser(
@@ -216,12 +223,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="of the attack")
     parser.add_argument("--rate", type=float, default=50.0, help="honest requests a second")
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of hostile clients")
+    parser.add_argument("--kinds", nargs="+", default=list(MANY), choices=MANY, help="of hostile clients")
     parser.add_argument("--folder", type=Path, help="where the index is made, and deleted  [default: a temporary one]")
     parser.add_argument("--json", type=Path, default=RESULTS / "hostile.json")
     options = parser.parse_args(argv)
     here = processes.facts()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        report = run(Path(folder), Load(options.minutes * 60, rate=options.rate, scale=options.scale))
+        report = run(Path(folder), _load(options))
     told = report.summary()
     for name, value in told.items():
         print(f"{name}: {value:,.1f}" if isinstance(value, float) else f"{name}: {value}")

@@ -25,7 +25,7 @@ import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -83,8 +83,8 @@ def _bodies() -> dict[str, list[tuple[str, bytes, str]]]:
 class Attackers:
     """All hostile clients, and what they were answered."""
 
-    def __init__(self, place: Place, seconds: float, scale: float) -> None:
-        self.place, self.scale = place, scale
+    def __init__(self, place: Place, seconds: float, scale: float, kinds: Collection[str]) -> None:
+        self.place, self.scale, self.kinds = place, scale, kinds
         self.statuses: Counter[str] = Counter()
         self.bodies = _bodies()
         self.chance = random.Random(1)
@@ -108,6 +108,8 @@ class Attackers:
         with suppress(TimeoutError):
             async with asyncio.timeout(self.seconds + 1), asyncio.TaskGroup() as group:
                 for kind, way in ways.items():
+                    if kind not in self.kinds:
+                        continue
                     for number in range(max(1, round(MANY[kind] * self.scale))):
                         group.create_task(self._again(way, kind, _SOURCES[number % len(_SOURCES)]))
 
@@ -201,9 +203,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("port", type=int)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of clients")
+    parser.add_argument("--kinds", nargs="+", default=list(MANY), choices=MANY)
     options = parser.parse_args(argv)
     os.nice(19)
-    attackers = Attackers(Place(options.host, options.port), options.seconds, options.scale)
+    attackers = Attackers(Place(options.host, options.port), options.seconds, options.scale, options.kinds)
     print("ready", flush=True)
     asyncio.run(attackers.run())
     json.dump(attackers.statuses, sys.stdout)

@@ -33,10 +33,12 @@ def document_of(number: int) -> dict[str, str]:
 
 
 class Honest:
-    """Clients on some connections, and what they saw."""
+    """Independent clients: a request takes a connection that is free, or opens one; and what they saw."""
 
-    def __init__(self, place: Place, *, first: int, rate: float, connections: int, seconds: float) -> None:
-        self.place, self.rate, self.connections, self.seconds = place, rate, connections, seconds
+    def __init__(self, place: Place, *, first: int, rate: float, seconds: float) -> None:
+        self.place, self.rate, self.seconds = place, rate, seconds
+        self.free: list[Line] = []
+        self.chance = random.Random(first)
         self.first = first
         self.latencies: dict[str, list[float]] = {"text": [], "html": [], "add": []}
         self.statuses: Counter[str] = Counter()
@@ -47,35 +49,36 @@ class Honest:
         """Ask until the time is over."""
         begin = time.monotonic() + 0.2
         async with asyncio.TaskGroup() as group:
-            for at in range(self.connections):
-                group.create_task(self._client(at, begin))
+            for number in range(int(self.rate * self.seconds)):
+                due = begin + number / self.rate
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+                group.create_task(self._request(number, due))
+        for line in self.free:
+            line.close()
 
-    async def _client(self, at: int, begin: float) -> None:
-        line, chance = Line(self.place, SOURCE), random.Random(at)
-        for number in range(at, int(self.rate * self.seconds), self.connections):
-            due = begin + number / self.rate
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            kind = PATTERN[number % len(PATTERN)]
-            document = document_of(self.first + number)
-            known = kind == "text" and number % 2 == 0 and bool(self.added)
-            if known:
-                document = chance.choice(self.added)
-            path, asked = {
-                "text": ("/v1/check", {"text": document["text"]}),
-                "html": ("/v1/check", {"html": f"<html><body><main><p>{document['text']}</main></body></html>"}),
-                "add": ("/v1/check-and-add", document),
-            }[kind]
-            status, told = await self._ask(line, path, asked, due)
-            self.statuses[f"{kind} {status}"] += 1
-            self.latencies[kind].append(time.monotonic() - due if status == 200 else TIMEOUT)
-            expected = "duplicate" if known else "new"
-            if status == 200 and told["status"] != expected:
-                self.wrong.append(f"{kind}: {told['status']} instead of {expected}")
-            if status == 200 and told.get("added"):
-                self.added.append(document)
-        line.close()
+    async def _request(self, number: int, due: float) -> None:
+        kind = PATTERN[number % len(PATTERN)]
+        document = document_of(self.first + number)
+        known = kind == "text" and number % 2 == 0 and bool(self.added)
+        if known:
+            document = self.chance.choice(self.added)
+        path, asked = {
+            "text": ("/v1/check", {"text": document["text"]}),
+            "html": ("/v1/check", {"html": f"<html><body><main><p>{document['text']}</main></body></html>"}),
+            "add": ("/v1/check-and-add", document),
+        }[kind]
+        line = self.free.pop() if self.free else Line(self.place, SOURCE)
+        status, told = await self._ask(line, path, asked)
+        self.free.append(line)
+        self.statuses[f"{kind} {status}"] += 1
+        self.latencies[kind].append(time.monotonic() - due if status == 200 else TIMEOUT)
+        expected = "duplicate" if known else "new"
+        if status == 200 and told["status"] != expected:
+            self.wrong.append(f"{kind}: {told['status']} instead of {expected}")
+        if status == 200 and told.get("added"):
+            self.added.append(document)
 
-    async def _ask(self, line: Line, path: str, asked: dict[str, str], due: float) -> tuple[int, dict[str, Any]]:
+    async def _ask(self, line: Line, path: str, asked: dict[str, str]) -> tuple[int, dict[str, Any]]:
         """Status and answer; status 0 where there is none."""
         try:
             async with asyncio.timeout(TIMEOUT):
@@ -93,14 +96,12 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("port", type=int)
     parser.add_argument("--first", type=int, default=0, help="number of the first document")
     parser.add_argument("--rate", type=float, default=50.0, help="requests a second")
-    parser.add_argument("--connections", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=10.0)
     options = parser.parse_args(argv)
     clients = Honest(
         Place(options.host, options.port),
         first=options.first,
         rate=options.rate,
-        connections=options.connections,
         seconds=options.seconds,
     )
     asyncio.run(clients.run())

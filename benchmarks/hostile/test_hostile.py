@@ -5,7 +5,7 @@ from benchmarks.hostile.attackers import MANY
 
 
 def test_honest_clients_beside_hostile_ones(tmp_path):
-    report = run(tmp_path, Load(seconds=5.0, rate=20.0, connections=4, scale=0.2))
+    report = run(tmp_path, Load(seconds=5.0, rate=20.0, scale=0.2))
     assert [each for each in report.failures() if "p99" not in each] == []
     assert report.acknowledged >= 20
     assert report.missing == 0
