@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 import pytest
 
 from neardup.service.connections import RESERVE, Connections
+from neardup.service.forwarding import Proxies
 from tests.service.serving import WRITE, Service, answer_on, fresh
 
 MOST = 40
@@ -155,3 +156,18 @@ def test_places_are_counted():
     for each in (*held, *more):
         places.close(each)
     assert len(places) == 0
+
+
+def test_a_trusted_proxy_may_have_all_places():
+    """Many clients are behind its address."""
+    places = Connections(4, Proxies(["10.0.0.5"]))
+    assert [places.open(held := Held(), "10.0.0.5") or places.works(held) for _ in range(4)] == ["free"] * 4
+    places = Connections(4, Proxies(["10.0.0.5"]))
+    for place in ("free", "free", "reserved"):
+        held = Held()
+        assert places.open(held, "10.0.0.6") == place
+        places.works(held)
+    for place in ("free", "reserved"):
+        held = Held()
+        assert places.open(held, "10.0.0.5") == place
+        places.works(held)

@@ -2,12 +2,15 @@
 
 A connection without a request in progress gives way to a new one: those that never showed a token before those that
 did, and of these the one that has waited longest. So connections that say nothing, or a head without end, keep nobody
-out. One address has half of all places; beyond, its own connections give way. Where every place is taken by a
-request in progress, a few more connections are taken, on which nothing but the service's health can be asked.
+out. One address has half of all places, unless it is a trusted proxy's; beyond, its own connections give way. Where
+every place is taken by a request in progress, a few more connections are taken, on which nothing but the service's
+health can be asked.
 """
 
 from collections import Counter
 from typing import Literal, Protocol
+
+from neardup.service.forwarding import Proxies
 
 RESERVE = 16
 """Connections beyond the limit, for /healthz and /readyz."""
@@ -28,8 +31,10 @@ class Connection(Protocol):
 class Connections:
     """All of a service, in one event loop."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, proxies: Proxies | None = None) -> None:
+        """proxies: those that may have all places, for many clients are behind one address."""
         self.most, self.per_address = most, max(1, most // 2)
+        self._proxies = proxies or Proxies()
         self._address: dict[Connection, str] = {}
         self._number: Counter[str] = Counter()
         self._strangers: dict[Connection, None] = {}
@@ -43,7 +48,7 @@ class Connections:
     def open(self, connection: Connection, address: str) -> Place:
         """Take a new connection, and say what may be asked on it."""
         free = True
-        if self._number[address] >= self.per_address:
+        if self._number[address] >= self.per_address and not self._proxies.trusts(address):
             free = self._make_room(address)
         if free and len(self) >= self.most:
             free = self._make_room()

@@ -10,6 +10,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from neardup.service.connections import Connections, Place
+from neardup.service.forwarding import Proxies
 from neardup.service.heads import wrong_head
 from neardup.service.http import CONNECTION
 from neardup.service.problems import TYPE, Problem, plain
@@ -51,13 +52,16 @@ class _Joining:
         return getattr(self._transport, name)
 
 
-def protocol(limits: Limits, refused: Callable[[str], str] = lambda kind: "") -> type[HttpToolsProtocol]:
+def protocol(
+    limits: Limits, refused: Callable[[str], str] = lambda kind: "", proxies: Proxies | None = None
+) -> type[HttpToolsProtocol]:
     """Return the class of connections under these limits.
 
     refused: called with the kind of problem that a connection is closed with, or "idle" where it gives way to another
         one; counts it, and returns an id under which it is in the log.
+    proxies: addresses behind which there are many clients.
     """
-    connections = Connections(limits.connections)
+    connections = Connections(limits.connections, proxies)
 
     class Protocol(HttpToolsProtocol):
         """A connection."""

@@ -151,7 +151,7 @@ async def _serve(
     from neardup.service.protocol import protocol
 
     app = App(indexes, settings, log, collection=collection, preparing=preparing)
-    http: Any = protocol(settings.limits, app.turned_away)
+    http: Any = protocol(settings.limits, app.turned_away, settings.proxies)
     if settings.tls is not None:
         http = secured(http, settings.tls)
     config = uvicorn.Config(
@@ -223,6 +223,9 @@ class _Reloading:
                     self._app.metrics.reloads.labels(what, "done").inc()
                 except NeardupError as error:
                     self._app.log.event(reloaded=what, failed=str(error), kept="those before")
+                    self._app.metrics.reloads.labels(what, "failed").inc()
+                except Exception as error:  # a mistake of ours must not end the next reload
+                    self._app.log.failure("reload", error)
                     self._app.metrics.reloads.labels(what, "failed").inc()
 
     async def _read_tokens(self, reread: Callable[[], Sequence[Token]]) -> None:
