@@ -17,7 +17,7 @@ def ask(service, route, token=None, **headers):
         headers["Authorization"] = token
     if route.takes is not None:
         headers["Content-Type"] = "application/x-ndjson" if route.stream else "application/json"
-    path = route.path.replace("{id}", "nothing")
+    path = route.path.replace("{index}", "default").replace("{id}", "nothing")
     return service.http.request(route.method, path, content=b"{}" if route.takes else None, headers=headers)
 
 

@@ -46,7 +46,7 @@ def _sent(method: str, path: str, body: str = "", kind: str = JSON, token: str =
 
 def _for_route(route):
     """Every way in which one address can be refused, with the kind that says so."""
-    path = route.path.replace("{id}", "x" * 2000)
+    path = route.path.replace("{index}", "default").replace("{id}", "x" * 2000)
     post = route.method == "POST"
     bulk = BULK if post else ""
     yield "no-token", _sent(route.method, path, bulk, token="a token of another service")

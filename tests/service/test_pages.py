@@ -87,7 +87,7 @@ def test_no_address_of_a_page_is_open(guarded, page):
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.level != "open"], ids=lambda route: route.path)
 def test_a_password_is_for_pages_alone(guarded, route):
     """A browser sends it along, whoever makes it ask."""
-    path = route.path.replace("{id}", "nothing")
+    path = route.path.replace("{index}", "default").replace("{id}", "nothing")
     problem(guarded.http.request(route.method, path, headers=basic(WRITE)), 401, "no-token")
 
 
@@ -170,10 +170,12 @@ def test_other_methods(service):
 
 def test_without_an_index(searching):
     for route in ROUTES:
-        path = route.path.replace("{id}", "nothing")
+        path = route.path.replace("{index}", "default").replace("{id}", "nothing")
         answer = searching.http.request(route.method, path, headers={"Content-Type": "application/json"})
         if route.of_index:
             assert "neardup serve INDEX" in problem(answer, 404, "no-index")["detail"]
+        elif "{index}" in route.path:
+            problem(answer, 404, "unknown-index")
         else:
             assert answer.status_code in (200, 400), (path, answer.text)
     both = {"first": {"text": "a rose is a rose"}, "second": {"text": "a rose is a rose"}}
