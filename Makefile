@@ -3,6 +3,7 @@
 # make check   linters and type checker only
 # make bench   the speed benchmark, with peers in environments of their own
 # make bench-index  the living index and the service, with peers (redis-server and wrk must be there)
+# make nightly what takes too long for every change: the tests marked so, and the audit
 # make audit   look the installed libraries up among the known vulnerabilities
 # make quality how right every recipe is on labelled pages, where they are at hand
 
@@ -11,7 +12,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check unit system plain bench bench-index audit quality clean
+.PHONY: demo test check unit system plain bench bench-index audit nightly quality clean
 
 demo: $(READY)
 	@rm -rf build/demo
@@ -78,6 +79,10 @@ bench-index: $(READY)
 	$(BIN)/python -m benchmarks.index.peers
 	$(BIN)/python -m benchmarks.index.http
 	$(BIN)/python -m benchmarks.index.mixed
+
+# pytest ends with 5 where no test is marked.
+nightly: $(READY) system audit
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m nightly || [ $$? = 5 ]
 
 audit: $(READY)
 	$(BIN)/python scripts/audit.py
