@@ -56,6 +56,7 @@ system:
 	[ "$$name" != none ] || missing="chromium fonts-dejavu-core fonts-noto-cjk"; \
 	command -v wrk >/dev/null || missing="$$missing wrk"; \
 	PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null || missing="$$missing nginx-light"; \
+	ls /usr/lib/nginx/modules/ngx_stream_module.so >/dev/null 2>&1 || missing="$$missing libnginx-mod-stream"; \
 	command -v bwrap >/dev/null || missing="$$missing bubblewrap"; \
 	command -v systemd-analyze >/dev/null || missing="$$missing systemd"; \
 	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \

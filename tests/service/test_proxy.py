@@ -19,9 +19,11 @@ from tests.service.serving import READ, WRITE, Service, fresh, name, problem
 
 ROOT = Path(__file__).parents[2]
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/local/bin:/usr/bin")
+MODULE = "/usr/lib/nginx/modules/ngx_stream_module.so"
 OURS = {"Authorization": f"Bearer {WRITE}"}
 
 _MAIN = """
+load_module {module};
 daemon off;
 master_process off;
 pid {folder}/pid;
@@ -36,17 +38,23 @@ http {{
     scgi_temp_path {folder}/scgi;
     include {folder}/neardup.conf;
 }}
+include {folder}/neardup-streams.conf;
 """
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 class Nginx:
-    """nginx with deploy/nginx.conf: other ports, another name, a certificate of the tests."""
+    """nginx with the files of deploy/: other ports, another name, a certificate of the tests."""
 
     def __init__(self, folder: Path, service: Service) -> None:
         assert NGINX, "these tests need nginx: apt-get install nginx-light"
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port, self.streams_port = free_port(), free_port()
         authority = trustme.CA()
         issued = authority.issue_cert("localhost", "127.0.0.1", key_type=trustme.KeyType.ECDSA)
         self.authority = folder / "ca.pem"
@@ -56,15 +64,17 @@ class Nginx:
         replaced = {
             "server 127.0.0.1:8080;": f"server 127.0.0.1:{service.port};",
             "listen 443 ssl;": f"listen 127.0.0.1:{self.port} ssl;",
+            "listen 8443 ssl;": f"listen 127.0.0.1:{self.streams_port} ssl;",
             "server_name dedup.example;": "server_name localhost;",
             "/etc/ssl/neardup/": f"{folder}/",
         }
-        text = (ROOT / "deploy/nginx.conf").read_text()
+        both = {each: (ROOT / "deploy" / each).read_text() for each in ("nginx.conf", "nginx-streams.conf")}
         for before, after in replaced.items():
-            assert before in text
-            text = text.replace(before, after)
-        (folder / "neardup.conf").write_text(text)
-        (folder / "nginx.conf").write_text(_MAIN.format(folder=folder))
+            assert any(before in text for text in both.values()), before
+            both = {each: text.replace(before, after) for each, text in both.items()}
+        for each, text in both.items():
+            (folder / each.replace("nginx", "neardup")).write_text(text)
+        (folder / "nginx.conf").write_text(_MAIN.format(folder=folder, module=MODULE))
         self.folder = folder
         self.process = subprocess.Popen([NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf")])
         self.address = f"https://localhost:{self.port}"
@@ -80,8 +90,8 @@ class Nginx:
                 assert time.monotonic() < end
                 time.sleep(0.05)
 
-    def connect(self) -> ssl.SSLSocket:
-        plain = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+    def connect(self, port: int | None = None) -> ssl.SSLSocket:
+        plain = socket.create_connection(("127.0.0.1", port or self.port), timeout=60)
         return self.context.wrap_socket(plain, server_hostname="localhost")
 
     def ask(self, sent: bytes) -> bytes:
@@ -121,15 +131,19 @@ def test_the_client_asks_through_the_proxy(nginx):
         id_ = name()
         assert client.check_and_add(id_, fresh()).added
         assert client.get(id_).id == id_  # with slashes and what else must stay as it came
+        assert client.remove(id_)
+        with pytest.raises(UsageError, match="Ask for the port that does"):
+            list(client.check_many([{"text": "a"}]))
+    streams = f"https://localhost:{nginx.streams_port}"
+    with neardup.Client(streams, token=WRITE, ca=nginx.authority, timeout=30) as client:
         documents = [{"id": name(), "text": fresh()} for _ in range(2000)]
         assert sum(verdict.added for verdict in client.check_and_add_many(documents)) == 2000
-        assert client.remove(id_)
 
 
 @pytest.mark.parametrize("path", ["/v1/stream/check", "/v1/indexes/default/stream/check"])
 def test_lines_and_answers_pass_the_proxy_one_by_one(nginx, path):
     """Each answer comes before the next line is sent, and a stream is longer than any body may be."""
-    with nginx.connect() as sock:
+    with nginx.connect(nginx.streams_port) as sock:
         sock.sendall(
             f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {READ}\r\n"
             "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
