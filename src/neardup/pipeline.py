@@ -14,7 +14,7 @@ from neardup.engines.steps import Watcher
 from neardup.errors import UsageError
 from neardup.gather import Reading, gather
 from neardup.index import Index
-from neardup.index.against import Again, known_to, refuse_another_recipe, seed_for
+from neardup.index.against import Again, as_index_has_it, known_to, refuse_another_recipe
 from neardup.recipe import Recipe
 from neardup.recipes import Choose, choose_recipe
 from neardup.result import Result
@@ -150,8 +150,15 @@ def dedup(  # type: ignore[misc]
         raise UsageError(f"again = {again!r}: choose keep or remove.")
     with _opened(against) as index:
         given = index.recipe if index is not None and recipe is None else recipe
-        settings["seed"] = seed_for(index, recipe, seed)
-        choose = given if callable(given) else lambda pages: choose_recipe(given, **settings, pages=pages)
+
+        if callable(given):
+            choose: Choose = given
+        else:
+            plain = given
+
+            def choose(pages: bool) -> Recipe:
+                return as_index_has_it(index, recipe, seed, choose_recipe(plain, **settings, pages=pages))
+
         if index is not None and not callable(given):
             refuse_another_recipe(index, choose(False))  # a named one is the same for pages
         state = None if index is None else {**index.state(), "again": again}

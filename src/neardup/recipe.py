@@ -120,6 +120,8 @@ class Recipe:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, a table per step."""
         values = asdict(self)
+        if not values["sketch"].get("apart", True):  # recipes without it keep the ids that they had before there was it
+            del values["sketch"]["apart"]
         return {**values, "sketch": {"kind": kind_of(self.sketch), **values["sketch"]}}
 
     @classmethod

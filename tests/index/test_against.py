@@ -9,6 +9,7 @@ import pytest
 
 import neardup
 from neardup import Index, Result
+from neardup.recipes import as_in_index
 from tests.corpus import documents
 
 KEPT = {"cluster": "star", "keep": "first"}
@@ -40,8 +41,8 @@ RECIPES = ("default", "stream", "altavista", "alg-c", "combined", "by-site", "bl
 def test_two_parts_leave_what_the_whole_leaves(tmp_path, rows, name, keep):
     exact = neardup.load_recipe(name).verify.method == "exact"
     settings = {"verify": "sketch"} if exact and keep == "sketch" else {}
-    whole = neardup.dedup(rows, recipe=name, **KEPT, **settings)
     with Index.open(tmp_path / "seen.ndx", name, keep=keep) as index:
+        whole = neardup.dedup(rows, recipe=as_in_index(neardup.load_recipe(name), index.recipe), **KEPT, **settings)
         first, rest = in_two_parts(rows, index, recipe=name, **KEPT, **settings)
     assert first + rest.kept.column("id").to_pylist() == whole.kept.column("id").to_pylist()
     half = {row["id"] for row in rows[: len(rows) // 2]}

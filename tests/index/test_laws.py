@@ -15,7 +15,7 @@ from neardup import dedup, sample, sketch
 from neardup.errors import StoreError, UsageError
 from neardup.index import Document, Index, Verdict, arriving, postgres, rocks
 from neardup.recipe import Recipe
-from neardup.recipes import recipe_names
+from neardup.recipes import as_in_index, load_recipe, recipe_names
 from tests.corpus import WORDS
 from tests.laws.test_recipes import documents_of, twin
 from tests.laws.test_recipes import recipe_of as compared_by
@@ -242,10 +242,11 @@ def test_a_stream_ends_with_what_dedup_keeps(name, keep, tmp_path):
         documents = tuple(d for d in documents if d.id not in again)
     with Index.open(tmp_path / "seen.ndx", name, keep=keep) as index:
         verdicts = [v for b in in_batches(random.Random(1), documents) for v in index.check_and_add_many(list(b))]
+        sketched_by = as_in_index(load_recipe(name), index.recipe)
     by_sketch = {"verify": "sketch"} if recipe.verify.method == "exact" and keep == "sketch" else {}
     result = dedup(
         pa.Table.from_pylist([{"id": d.id, kind: getattr(d, kind), "url": d.url} for d in documents]),
-        recipe=name,
+        recipe=sketched_by,
         cluster="star",
         keep="first",
         text_field=kind,

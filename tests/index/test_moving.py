@@ -29,8 +29,8 @@ def test_what_is_kept_is_not_taken_for_something_else(tmp_path, rows, of, to):
     with Index.open(tmp_path / "of.ndx", "default", keep=of) as index:
         index.add("page", rows[0]["text"], reference=str(page))
         assert index.export(tmp_path / "of.parquet") == 1
-        stored = index.get("page")
-    with Index.open(tmp_path / "to.ndx", "default", keep=to) as index:
+        stored, recipe = index.get("page"), index.recipe
+    with Index.open(tmp_path / "to.ndx", recipe, keep=to) as index:
         if to not in ("sketch", of):
             with pytest.raises(
                 neardup.InputError, match=r"keeps sketches.*, and this one keeps sketches and .* Add the"

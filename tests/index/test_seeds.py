@@ -2,6 +2,8 @@
 
 import json
 import secrets
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from neardup import Index
 from neardup.cli import main
 from neardup.errors import RecipeError
 from neardup.recipes import load_recipe, name_of
+from tests.service.serving import serving
 
 
 @pytest.fixture(autouse=True)
@@ -132,3 +135,53 @@ def test_it_is_said_where_the_seed_is_all_that_differs(tmp_path):
         index.add_run(made)
     with pytest.raises(RecipeError, match="differ in the seed alone"):
         Index.open(tmp_path / "seen", load_recipe("stream"))
+
+
+def test_no_door_uses_the_public_seed(tmp_path, run, address):
+    """Of those that make an index where nobody gave a seed."""
+    lines = "".join(json.dumps({"id": f"d{i}", "text": f"text number {i} " * 9}) + "\n" for i in range(3))
+    neardup.dedup([{"id": "a", "text": "one two three four five six"}], recipe="stream", seed=77).write(
+        tmp_path / "out"
+    )
+    run("index", "create", tmp_path / "create")
+    run("index", "create", tmp_path / "default", "--recipe", "default")
+    run("index", "create", address)
+    run("index", "create", tmp_path / "run", "--run", tmp_path / "out")
+    done = subprocess.run(
+        [sys.executable, "-m", "neardup", "index", "filter", str(tmp_path / "filter"), "-q"],
+        input=lines, text=True, capture_output=True, cwd="/",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    with serving(tmp_path / "serve") as service:
+        told = (
+            service.http.get("/v1/index").text
+            + service.http.get("/openapi.json").text
+            + service.http.get("/metrics").text
+        )
+        problem = service.post("add", {"id": "a", "text": 7}).text
+        service.post("add", {"id": "a", "text": "some words"})
+        said = service.stop()
+    seeds = {name: seed_of(tmp_path / name) for name in ("create", "default", "filter", "serve")}
+    with Index.open(address, read_only=True) as index:
+        seeds["database"] = index.recipe.sketch.seed
+    assert len({1, *seeds.values()}) == 6
+    assert seed_of(tmp_path / "run") == 77, "that of the run: nobody draws one for sketches that are made"
+    assert str(seeds["serve"]) not in told + problem + said
+
+
+def test_other_users_cannot_read_the_seed(tmp_path):
+    with Index.open(tmp_path / "seen") as index:
+        index.backup(tmp_path / "saved")
+    Index.restore(tmp_path / "saved", tmp_path / "again")
+    for name in ("seen", "saved", "again"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o700
+
+
+def test_errors_do_not_tell_it(tmp_path):
+    with Index.open(tmp_path / "seen") as index:
+        seed = str(index.recipe.sketch.seed)
+        assert seed not in repr(index)
+        assert seed not in json.dumps(index.info())
+    with pytest.raises(RecipeError) as refused:
+        Index.open(tmp_path / "seen", load_recipe("stream"))
+    assert seed not in str(refused.value)

@@ -94,7 +94,7 @@ def command(**given: Any) -> None:
         raise UsageError(f"--master {given['master']}: it is Spark's; give --engine spark.")
     without_unneeded()
     from neardup.cli.show import Talk, summary
-    from neardup.index.against import refuse_another_recipe, seed_for
+    from neardup.index.against import as_index_has_it, refuse_another_recipe
     from neardup.pipeline import dedup
 
     out = local_place(given["out"])
@@ -103,8 +103,9 @@ def command(**given: Any) -> None:
         index = open_until_done.enter_context(_index(given["against"])) if given["against"] else None
         if index is not None and given["recipe"] is None:
             given["recipe"] = index.recipe
-        given["seed"] = seed_for(index, given["recipe"], given["seed"])
         recipe = recipe_of(given, keep=given["keep"], cluster=given["cluster"])
+        if not callable(recipe):
+            recipe = as_index_has_it(index, given["recipe"], given["seed"], recipe)
         if index is not None and not callable(recipe):
             refuse_another_recipe(index, recipe)  # before --fresh removes anything
         _prepare(out, given["inputs"], given["fresh"])

@@ -160,7 +160,7 @@ class _Pair:
             if verify.method != "exact":
                 return [features], ""
             return [features, self._exactly(rho)], ""
-        t, estimate = settings.permutations, self._score()
+        t, estimate = self.sketcher.estimators, self._score()
         deviation = self._deviation(settings, rho)
         if verify.method == "exact":
             note = f"its sketches alone estimate {estimate:.4f}; the standard error is {deviation:.4f}"
@@ -182,7 +182,7 @@ class _Pair:
         if not isinstance(settings, OnePermutationSettings):
             return self.sketcher.error(rho)
         bits = settings.bits if settings.samples else None
-        return bins.error(rho, settings.permutations, self._union(), bits=bits)
+        return bins.error(rho, self.sketcher.estimators, self._union(), bits=bits)
 
     def _union(self) -> int:
         both = self._overlap()

@@ -16,7 +16,7 @@ from neardup.index.index import Index
 from neardup.index.judging import Finding
 from neardup.index.moving import AT_ONCE, collected, sketched_alike
 from neardup.recipe import Recipe
-from neardup.recipes import recipe_names
+from neardup.recipes import as_in_index, recipe_names
 from neardup.text.batches import TextBatch
 
 Again = Literal["keep", "remove"]
@@ -24,11 +24,12 @@ Again = Literal["keep", "remove"]
 duplicate of itself, or remove, because the corpus behind the index has it."""
 
 
-def seed_for(index: Index | None, recipe: object, seed: int | None) -> int | None:
-    """Return the seed that a run needs: the index's, where its recipe is one that comes with the package."""
-    if index is None or seed is not None or recipe not in recipe_names():
-        return seed
-    return index.recipe.sketch.seed
+def as_index_has_it(index: Index | None, given: object, seed: int | None, chosen: Recipe) -> Recipe:
+    """Return the recipe that a run was given by its name with the seed of the index, and with samples as the index has
+    them; any other as it is."""
+    if index is None or seed is not None or given not in recipe_names():
+        return chosen
+    return as_in_index(chosen, index.recipe)
 
 
 def refuse_another_recipe(index: Index, recipe: Recipe) -> None:

@@ -145,7 +145,6 @@ def _appearing(target: Path, what: str) -> Iterator[Path]:
     draft = None
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".draft", dir=target.parent))
-        draft.chmod(0o755)
         yield draft
         for name in os.listdir(draft):
             sync(draft / name)

@@ -36,7 +36,7 @@ from neardup.index.store import Change, Health, Process, Store
 from neardup.index.verifying import Verification, made_by, verify
 from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
-from neardup.recipes import choose_recipe, name_of, recipe_names, with_own_seed
+from neardup.recipes import as_in_index, choose_recipe, name_of, recipe_names, with_own_seed
 from neardup.result import Result
 from neardup.sketches.base import Ragged
 from neardup.sources.ahead import ahead
@@ -92,7 +92,7 @@ class Index:
             if read_only or not create:
                 engine.open(place, read_only=True)  # says that there is none
             made = wanted or _living(choose_recipe("stream"))
-            made = with_own_seed(made) if named else made
+            made = with_own_seed(made, keep or "sketch") if named else made
             try:
                 settings = {
                     "recipe": made.to_dict(),
@@ -109,7 +109,7 @@ class Index:
         opened = cls(engine.open(place, read_only=read_only))
         try:
             if wanted is not None and named:
-                wanted = wanted.changed(sketch_seed=opened.recipe.sketch.seed)
+                wanted = as_in_index(wanted, opened.recipe)
             opened._refuse_others(wanted, keep)
         except RecipeError:
             opened.close()
@@ -648,7 +648,7 @@ def _called(recipe: Recipe) -> str:
 
 def _by_seed(recipe: Recipe, other: Recipe) -> str:
     """Say that two recipes differ in their seed alone, where they do."""
-    alike = recipe.changed(sketch_seed=other.sketch.seed).id == other.id
+    alike = as_in_index(recipe, other).id == other.id
     return " (they differ in the seed alone: an index draws its own)" if alike else ""
 
 

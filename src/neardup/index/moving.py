@@ -210,7 +210,8 @@ def read_export(
         raise RecipeError(
             f"{path}: was made by recipe {made}, and this index by {recipe.id}; sketches do not compare. Every index "
             "draws a seed of its own: make one for it with the recipe and the seed of the index that was exported "
-            "(neardup index info prints them): neardup index create INDEX --recipe NAME --seed N, or in Python "
+            "(neardup index info prints them): neardup index create INDEX --recipe NAME --seed N (and, where one keeps "
+            "texts and the other does not, --set sketch.apart=false or true, as the exported one has it), or in Python "
             "Index.open(path, exported.recipe)"
         )
     if keep not in ("sketch", kept):

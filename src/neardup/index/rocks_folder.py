@@ -107,8 +107,8 @@ def make(path: Path, settings: dict[str, Any]) -> list[bytes]:
     require_parent(path)
     draft = path
     try:
+        # for this user alone: the seed is a secret, and so are texts
         draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".draft", dir=path.parent))
-        draft.chmod(0o755)
         (draft / SETTINGS).write_text(json.dumps({"format": FORMAT, **settings}, indent=2))
         Folder(draft, read_only=False, new=True).close()
         sync(draft / SETTINGS)

@@ -650,7 +650,8 @@ def sketch_documents(
 
     With `once` a shingle goes to one bin of as many as there are permutations (`minima_in_bins`), else under each of
     them. The first k·s minima make the features. `samples` keeps `bits` bits of every minimum, mixed, in a byte: enough
-    to estimate the resemblance (Li and König, "b-Bit Minwise Hashing"); it has a column for each permutation, or none.
+    to estimate the resemblance (Li and König, "b-Bit Minwise Hashing"); it has a column for each of the last
+    permutations: all of them, those after the first k·s, or none.
     Behind the k features a row of `keys` has the next `rare` minima, two in a word, and then the odd sketch, where
     there are `throws`.
 
@@ -668,6 +669,7 @@ def sketch_documents(
     spare = np.empty(multiply.shape[0], np.uint32)
     least = np.empty(bins, np.uint32)
     dropped = np.uint64(64 - bits)
+    before = multiply.shape[0] - samples.shape[1]
     form = np.empty(offsets[documents] - offsets[0] + 128 * documents + AFTER, np.uint8)
     at: Any = 0
     for i in range(documents):
@@ -707,7 +709,7 @@ def sketch_documents(
         else:
             features_rabin(smallest, k, s, feature_push, keys[i])
         for p in range(samples.shape[1]):
-            samples[i, p] = np.uint8((np.uint64(smallest[p]) * _P) >> dropped)
+            samples[i, p] = np.uint8((np.uint64(smallest[before + p]) * _P) >> dropped)
         for p in range(0, rare, 2):
             two = np.uint64(smallest[k * s + p]) | np.uint64(smallest[k * s + p + 1]) << _S32
             keys[i, k + p // 2] = two

@@ -25,6 +25,7 @@ from neardup.clusters.settings import ClusterSettings
 from neardup.errors import RecipeError, UsageError
 from neardup.recipe import Recipe
 from neardup.shingles import ShingleSettings
+from neardup.sketches.minhash import MinHashSettings
 from neardup.sketches.odd import THROWS, OddSettings
 from neardup.text.settings import TextSettings
 
@@ -67,9 +68,24 @@ PUBLIC_SEED = 1
 """Of all recipes that come with the package, so that everybody makes the same sketches."""
 
 
-def with_own_seed(recipe: Recipe) -> Recipe:
-    """Draw a seed that nobody knows: no document can be written to have the sketch of another."""
-    return recipe.changed(sketch_seed=randbits(62))
+def with_own_seed(recipe: Recipe, keep: str = "text", seed: int | None = None) -> Recipe:
+    """Return the recipe of a new index: with a seed that nobody knows, so that no document can be written to have the
+    sketch of another; and where sketches judge, by other permutations than those that find.
+
+    keep: what the index keeps; with texts, a recipe that measures needs no second set of permutations.
+    seed: one that was chosen, in the place of a drawn one.
+    """
+    judges = keep == "sketch" or recipe.verify.method != "exact"
+    apart = judges and isinstance(recipe.sketch, MinHashSettings) and recipe.sketch.samples
+    chosen = randbits(62) if seed is None else seed
+    return recipe.changed(sketch_seed=chosen, **({"sketch_apart": True} if apart else {}))
+
+
+def as_in_index(recipe: Recipe, other: Recipe) -> Recipe:
+    """Return a recipe with what an index of the recipe `other` chose: the seed, and whether samples are apart."""
+    sampled = isinstance(recipe.sketch, MinHashSettings) and recipe.sketch.samples
+    apart = {"sketch_apart": getattr(other.sketch, "apart", False)} if sampled else {}
+    return recipe.changed(sketch_seed=other.sketch.seed, **apart)
 
 
 def recipe_names() -> list[str]:
@@ -90,8 +106,12 @@ def published(name: str) -> Published:
 
 
 def name_of(recipe: Recipe, *, any_seed: bool = False) -> str | None:
-    """Return the name of a recipe that comes with the package, whatever is kept; of one with another seed if asked."""
-    plain = recipe.changed(clusters_keep="first", **({"sketch_seed": PUBLIC_SEED} if any_seed else {}))
+    """Return the name of a recipe that comes with the package, whatever is kept; as an index has it, with another seed
+    and samples apart, if asked."""
+    chosen = {"sketch_seed": PUBLIC_SEED} if any_seed else {}
+    if any_seed and getattr(recipe.sketch, "apart", False):
+        chosen["sketch_apart"] = False
+    plain = recipe.changed(clusters_keep="first", **chosen)
     return next((name for name in _ORDER if published(name).recipe.id == plain.id), None)
 
 

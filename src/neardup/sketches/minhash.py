@@ -43,6 +43,9 @@ class MinHashSettings:
     """How many permutations are sampled for the estimate; the first k·s of them make the features. 0: these alone."""
     bits: int = 8
     """Of each minimum that are kept, 8 or 4 (Li and König, "b-Bit Minwise Hashing")."""
+    apart: bool = False
+    """Sample other permutations than the features are made of: what was found by chance, or by design, because features
+    agree is then judged by minima that had no part in it. An index that judges by estimates does."""
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.s < 1 or self.k * self.s > 4096:
@@ -67,7 +70,15 @@ class MinHashSettings:
                 f"sampled = {self.sampled}, bits = {self.bits} with samples = false: nothing is kept to estimate from; "
                 "give samples = true, or sampled = 0 and bits = 8."
             )
-        if self.sampled and not self.k * self.s <= self.sampled <= 4096:
+        if self.apart:
+            if not self.samples:
+                raise RecipeError("apart = true with samples = false: nothing is sampled. Omit one of them.")
+            if self.permutations > 4096:
+                raise RecipeError(
+                    f"apart = true: permutations for features, k × s = {self.k * self.s}, and to sample are "
+                    f"{self.permutations:,} together; 4096 are the most."
+                )
+        elif self.sampled and not self.k * self.s <= self.sampled <= 4096:
             raise RecipeError(
                 f"sampled = {self.sampled} permutations, of which the first k × s = {self.k} × {self.s} = "
                 f"{self.k * self.s} make the features: give {self.k * self.s} to 4096, or 0 for these alone."
@@ -75,8 +86,9 @@ class MinHashSettings:
 
     @property
     def permutations(self) -> int:
-        """Length of the sketch: of these the estimate is made."""
-        return self.sampled or self.k * self.s
+        """Length of the sketch."""
+        found = self.sampled or self.k * self.s
+        return found + self.k * self.s if self.apart else found
 
     @property
     def estimates(self) -> bool:
@@ -97,7 +109,7 @@ class MinHash(Sketcher):
         self.settings = settings
         k, s = settings.k, settings.s
         self.words = k
-        self.samples = settings.permutations if settings.samples else 0
+        self.samples = (settings.sampled or k * s) if settings.samples else 0
         # the features' permutations are drawn first: they are the same however many more are sampled
         counts = k * s, settings.permutations - k * s
         draw = np.hstack([self.random.integers(0, 2**32, (2, n), dtype=np.uint32) for n in counts])
@@ -146,8 +158,8 @@ class MinHash(Sketcher):
 
     @property
     def estimators(self) -> int:
-        """The minima, each a sample of the union."""
-        return self.settings.permutations
+        """The minima that are judged by, each a sample of the union."""
+        return self.samples or self.settings.permutations
 
     def error(self, resemblance: float) -> float:
         """Binomial; from samples of a few bits it is a little larger."""

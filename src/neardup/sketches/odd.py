@@ -50,9 +50,10 @@ class OddSettings(MinHashSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.samples or self.sampled:
+        if self.samples or self.sampled or self.apart:
             raise RecipeError(
-                "samples and sampled belong to kind minhash; kind odd estimates from its odd sketch. Omit them."
+                "samples, sampled and apart belong to kind minhash; kind odd estimates from its odd sketch, which has "
+                "hashes of its own. Omit them."
             )
         if not 1 <= self.odd <= 256:
             raise RecipeError(f"odd = {self.odd}: an odd sketch has 1 to 256 words of 64 bits; 16 is usual.")

@@ -59,7 +59,9 @@ def create(path: str, **given: Any) -> None:
         exact = result is not None and result.recipe.verify.method == "exact"
         keep: Keep = given["keep"] or ("text" if exact else "sketch")
         if result is None and not _has_seed(given):
-            recipe = with_own_seed(recipe)
+            recipe = with_own_seed(recipe, keep)
+        elif result is None and _is_plain(given):
+            recipe = with_own_seed(recipe, keep, recipe.sketch.seed)
         if result is not None and not sketched_alike(recipe, result.recipe):
             raise RecipeError(
                 f"--run {given['run']}: was made by recipe {result.recipe.id}, and {recipe.id} is asked for; their "
@@ -113,6 +115,14 @@ def _has_seed(given: dict[str, Any]) -> bool:
 
     chosen = given["seed"] is not None or any(text.startswith("sketch.seed") for text in given["settings"])
     return chosen or (given["recipe"] is not None and given["recipe"] not in recipe_names())
+
+
+def _is_plain(given: dict[str, Any]) -> bool:
+    """Tell whether the recipe is one that comes with the package, and nobody chose how it samples."""
+    from neardup.recipes import recipe_names
+
+    chosen = any(text.startswith("sketch.apart") for text in given["settings"])
+    return not chosen and (given["recipe"] is None or given["recipe"] in recipe_names())
 
 
 def _about(recipe: "Recipe", keep: str) -> str:
