@@ -211,6 +211,40 @@ class Client:
         found: list[dict[str, Any]] = self._done(*self._ask("GET", "/v1/indexes", None, safe=True))["indexes"]
         return found
 
+    # For operators: the token has the right admin.
+
+    def compact(self) -> dict[str, Any]:
+        """Let the service give back the space of removed documents, and wait for it: bytes before and after."""
+        return self._job("compact")
+
+    def verify(self) -> dict[str, Any]:
+        """Let the service read everything, and wait for it: whether the index is sound, and what is damaged."""
+        return self._job("verify")
+
+    def backup(self, name: str) -> dict[str, Any]:
+        """Let the service write a backup of this name into its folder of backups, and wait for it."""
+        return self._job("backup", {"name": name})
+
+    def expire(self, *, days: int) -> dict[str, Any]:
+        """Let the service forget what was not seen for so many days, and wait for it: how many documents expired."""
+        return self._job("expire", {"keep_days": days})
+
+    def reload_collection(self) -> dict[str, Any]:
+        """Let the service open its collection anew, and wait for it: how many documents it has."""
+        return self._job("collection/reload")
+
+    def _job(self, what: str, asked: dict[str, Any] | None = None) -> dict[str, Any]:
+        of = "/v1" if what.startswith("collection/") else self._of_index
+        job, pause = self._done(*self._ask("POST", f"{of}/{what}", asked, safe=False)), 0.05
+        while job["state"] == "running":
+            time.sleep(pause)
+            pause = min(2.0, 1.5 * pause)
+            job = self._done(*self._ask("GET", f"/v1/jobs/{job['id']}", None, safe=True))
+        if job["state"] == "failed":
+            raise StoreError(f"{self.address}: {what} failed: {job.get('failure', '')}")
+        result: dict[str, Any] = job["result"]
+        return result
+
     # Streams: documents in, answers out, in order, as they come.
 
     def check_many(
@@ -271,7 +305,7 @@ class Client:
         return self._done(*self._ask("POST", f"{of}/{what}", asked, safe=safe))
 
     def _done(self, status: int, found: dict[str, Any]) -> dict[str, Any]:
-        if status != 200:
+        if status not in (200, 202):
             _refuse(found)
         return found
 

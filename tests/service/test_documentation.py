@@ -60,7 +60,10 @@ def test_every_command_prints_what_is_promised(documented, folder):
 def test_every_address_has_a_command():
     shown = re.findall(r"http://127\.0\.0\.1:8080(/\S*)", " ".join(re.findall(r"```sh\n(.*?)```", PAGE, re.S)))
     for route in ROUTES:
-        if route.path == "/docs":
+        if route.path == "/docs" or route.named:
+            continue
+        if route.level == "admin":  # the service of this page has no token that may
+            assert route.path.partition("{")[0].rstrip("/") in PAGE
             continue
         if route.stream:
             assert f"`{route.does}`" in PAGE or f"`{route.path}`" in PAGE

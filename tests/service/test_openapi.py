@@ -68,7 +68,7 @@ guarded_schema = schemathesis.openapi.from_dict(openapi.description(Settings(tok
 levels = {(route.method, route.path): route.level for route in ROUTES}
 
 
-@guarded_schema.exclude(path=streams).parametrize()
+@guarded_schema.exclude(path=streams + twins).parametrize()
 @settings(
     max_examples=8,
     derandomize=True,
@@ -145,7 +145,8 @@ def test_examples_are_answered(service):
                 sent = {"content": example} if isinstance(example, str) else {"json": example}
                 at = path.replace("{index}", "default")
                 answer = service.http.request(method, at, headers={"Content-Type": kind}, **sent)
-                assert answer.status_code == 200, (path, answer.text)
+                expected = (409,) if path.endswith("/backup") else (200, 202, 409)  # no folder; another job runs
+                assert answer.status_code in expected, (path, answer.text)
                 assert answer.content
 
 

@@ -44,6 +44,16 @@ _MB = 1 << 20
     help="What a new index keeps of documents; with texts, recipes that measure exactly can.  [default: sketch]",
 )
 @click.option("--create/--no-create", default=True, show_default=True, help="Make the index where there is none.")
+@click.option(
+    "--keep-days",
+    type=click.IntRange(1),
+    help="Forget documents that were neither added nor met again for so many days; looked for every hour.",
+)
+@click.option(
+    "--backup-folder",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Where backups go that are asked for by /v1/backup, in a folder for each index.",
+)
 @click.option("--read-only", is_flag=True, help="Answer questions and write nothing; another process may write.")
 @click.option(
     "--tokens",
@@ -143,7 +153,8 @@ def command(indexes: tuple[str, ...], collection: str | None, **given: Any) -> N
     neardup serve news=news.ndx shop='postgresql://crawl@db/pages?index=shop'
 
     The address is printed when the service can be asked; its /docs describes everything. SIGTERM or Ctrl-C stop it:
-    requests in flight are answered, and what was acknowledged is on disk. SIGHUP reads tokens and certificate again.
+    requests in flight are answered, and what was acknowledged is on disk. SIGHUP reads tokens and certificate again,
+    and opens the collection anew.
 
     Tokens come from files or the environment, never from the command line, where everybody could read them.
     """
@@ -192,6 +203,7 @@ def command(indexes: tuple[str, ...], collection: str | None, **given: Any) -> N
                 settings,
                 log,
                 collection=searched,
+                reopen=None if collection is None else lambda: _collection(collection, given, say),
                 grace=given["grace"],
                 ready=ready,
                 preparing=preparing,
@@ -235,9 +247,9 @@ def _check_choice(indexes: dict[str, str], collection: str | None, given: dict[s
         raise UsageError(
             "there is nothing to serve: give an INDEX, --collection PATH, or both. See neardup serve --help."
         )
-    for name in ("recipe", "keep"):
+    for name in ("recipe", "keep", "keep_days", "backup_folder"):
         if given[name]:
-            raise UsageError(f"--{name} is about an index, and none is named: neardup serve INDEX …")
+            raise UsageError(f"--{name.replace('_', '-')} is about an index, and none is named: neardup serve INDEX …")
 
 
 def _index(path: str, given: dict[str, Any], say: Callable[[str], None]) -> "Index":
@@ -293,7 +305,15 @@ def _settings(given: dict[str, Any]) -> "Settings":
         concurrency=given["concurrency"],
         streams=given["streams"],
     )
-    return Settings(limits, _tokens(given), given["read_only"], _certificate(given), Proxies(given["trusted_proxy"]))
+    return Settings(
+        limits,
+        _tokens(given),
+        given["read_only"],
+        _certificate(given),
+        Proxies(given["trusted_proxy"]),
+        keep_days=given["keep_days"],
+        backup_folder=given["backup_folder"],
+    )
 
 
 def _certificate(given: dict[str, Any]) -> "Certificate | None":

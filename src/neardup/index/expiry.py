@@ -5,6 +5,7 @@ What was removed is removed for good, whenever this is stopped or killed, and th
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +90,7 @@ def shown_day(day: int) -> str:
 
 def oldest(store: Store) -> int | None:
     """Return a day before which no stored document was last seen; None where nothing is known of days."""
-    found = [day for day, _ in store.days()[:1]]
+    ranges = pairwise([*store.days(), (0, _END)])
+    added = next(([day] for (day, first), (_, end) in ranges if len(store.between(first, end, 1))), [])
     met = store.met_before(_END, 1)
-    return min([*found, *store.met(met).tolist()], default=None)
+    return min([*added, *store.met(met).tolist()], default=None)

@@ -15,6 +15,7 @@
     routes      every address, in one table
     indexes     the indexes that are served, by name
     endpoints   what is done for each address of one of them
+    maintenance what operators do with indexes and the collection, as jobs
     preparing   what is compiled before anybody waits for it
     batching    requests that arrive together are answered together
     streams     a document per line, as many as a client likes

@@ -3,11 +3,12 @@
 import asyncio
 import os
 import sys
-from collections.abc import Container, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from html import escape
 from itertools import count
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -17,27 +18,31 @@ from neardup.index import Index
 from neardup.service import openapi
 from neardup.service.access import Access, user_of
 from neardup.service.deadlines import Deadlines
-from neardup.service.endpoints import Endpoints, id_of
+from neardup.service.endpoints import ENDING, Endpoints, id_of
 from neardup.service.http import JSON, Call, Gone, Receive, Scope, Send
 from neardup.service.indexes import Indexes, by_name
 from neardup.service.lanes import SHORT
 from neardup.service.logs import Log
+from neardup.service.maintenance import Maintenance, ServedCollection
 from neardup.service.metrics import Metrics
 from neardup.service.page import ADDRESS, page
-from neardup.service.pages import Asked, Page, Site, fields, trouble
+from neardup.service.pages import Asked, Page, Shown, Site, fields, trouble
 from neardup.service.pages.asking import FORM, HTML
 from neardup.service.preparing import Preparing, needed
 from neardup.service.problems import AILMENTS, KINDS, RETRY, Busy, Problem, let_go, plain, problem_of, validation_detail
 from neardup.service.quotas import Caller, Places
-from neardup.service.routes import DECODERS, Place, Route, pages_at, place_at
+from neardup.service.routes import DECODERS, JOBS, Place, Route, pages_at, place_at
 from neardup.service.settings import Limits, Settings
-from neardup.service.shapes import Grouping, too_long
+from neardup.service.shapes import Expiring, Grouping, too_long
 from neardup.service.streams import Ending, converse
 from neardup.service.tokens import Token
 from neardup.service.weighing import weigh
 
 if TYPE_CHECKING:
     from neardup.searching import Collection
+
+FORGET = 3600.0
+"""Seconds between two looks for documents that expire."""
 
 EXPIRE = 1.0
 """Seconds between two looks for tokens whose time is over."""
@@ -65,14 +70,19 @@ class App:
         log: Log,
         *,
         collection: "Collection | None" = None,
+        reopen: "Callable[[], Collection] | None" = None,
         preparing: Preparing | None = None,
     ) -> None:
-        """preparing: what is compiled while this is asked already."""
+        """preparing: what is compiled while this is asked already. reopen: opens the collection anew; the app closes
+        all that it was given."""
         self.settings, self.log = settings, log
         self._ailing: dict[tuple[str, str], str] = {}
         self.metrics = Metrics()
         self.indexes = Indexes(by_name(indexes), settings, self.metrics)
-        self._site = Site(collection, self.indexes.default.served, settings.limits)
+        self._collection = ServedCollection(
+            Site(collection, self.indexes.default.served, settings.limits), None if collection is None else reopen
+        )
+        self.maintenance = Maintenance(settings, log, self.metrics, self._collection)
         self.stopping = asyncio.Event()
         self._preparing = preparing or Preparing({})
         self._access = Access(settings)
@@ -100,6 +110,24 @@ class App:
             if self.settings.read_only:
                 for each in self.indexes:
                     group.create_task(self._follow(each))
+            if self.settings.keep_days is not None:
+                for each in self.indexes:
+                    group.create_task(self._forget(each, self.settings.keep_days))
+
+    async def _forget(self, endpoints: Endpoints, days: int) -> None:
+        """Expire the documents of an index, again and again."""
+        while True:
+            with suppress(Problem):  # another job runs: the next time
+                self.maintenance.expire(endpoints, Expiring(float(days)))
+            await asyncio.sleep(FORGET)
+
+    def reload_collection(self) -> None:
+        """Begin to open the collection anew, where one is served; the log says how it ended."""
+        try:
+            self.maintenance.reload()
+        except Problem as problem:
+            if problem.kind != "no-collection":
+                self.log.event(reloaded="collection", failed=problem.detail)
 
     async def _follow(self, endpoints: Endpoints) -> None:
         """Of an index that another process writes, see what it wrote."""
@@ -135,6 +163,7 @@ class App:
     def stop(self) -> None:
         """Take no more requests. Streams end after the lines in hand."""
         self.stopping.set()
+        self.maintenance.jobs.stop()
         for ending in self._endings:
             ending.end(Problem("stopping", "This line and those behind it were not looked at."))
 
@@ -151,7 +180,11 @@ class App:
 
     def close(self) -> bool:
         """Let go of the threads. False: some still work."""
-        return self.indexes.close()
+        ended = self.indexes.close()
+        ended = self.maintenance.jobs.close(monotonic() + ENDING) and ended
+        if ended:
+            self._collection.close()
+        return ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -215,18 +248,21 @@ class App:
             sent = await call.body(self.settings.limits, self._room, route.takes)
         if sent or call.query:
             await self._compiled(call, route.needs)
+
+        def make() -> Shown:
+            asked = Asked(
+                fields(call.query),
+                fields(sent if route.takes == FORM else b""),
+                rest,
+                sent,
+                user_of(call.headers) if self._access.guarded else "",
+                call.caller.name,
+            )
+            with self._collection.showing() as site:
+                return route.show(site, asked)
+
         shown = await self.indexes.default.at_leisure(
-            lambda: route.show(
-                self._site,
-                Asked(
-                    fields(call.query),
-                    fields(sent if route.takes == FORM else b""),
-                    rest,
-                    sent,
-                    user_of(call.headers) if self._access.guarded else "",
-                    call.caller.name,
-                ),
-            ),
+            make,
             long=route.long and (len(sent) > SHORT if sent else bool(call.query) or not route.needs),
         )
         onward = {"location": shown.location} if shown.location else {}
@@ -280,13 +316,13 @@ class App:
             call.release(self._room)
 
     async def _done(self, call: Call, route: Route, endpoints: Endpoints, place: Place) -> None:
-        await call.answer(200, plain(await self._found(call, route, endpoints, place)))
+        await call.answer(route.status, plain(await self._found(call, route, endpoints, place)))
 
     async def _found(self, call: Call, route: Route, endpoints: Endpoints, place: Place) -> Any:
         """What is sent back."""
         if route.does == "indexes":
             return await self.indexes.listed(call.caller)
-        does = getattr(endpoints, route.does)
+        does = getattr(endpoints, route.does) if route.level != "admin" else self._maintaining(call, route, endpoints)
         if route.takes is None:
             if "{id}" not in route.path:
                 return await does()
@@ -305,6 +341,21 @@ class App:
         call.decoded(held, self._room)
         await self._compiled(call, needed(asked))
         return await does(asked, size)
+
+    def _maintaining(self, call: Call, route: Route, endpoints: Endpoints) -> Callable[..., Awaitable[Any]]:
+        """Return what is done for operators, as Endpoints has it for others."""
+        care = self.maintenance
+
+        async def does(*asked: Any) -> Any:
+            if route.does == "jobs":
+                return care.listed(call.caller)
+            if route.does == "job":
+                return care.job(call.path.removeprefix(JOBS), call.caller)
+            if route.does == "reload":
+                return care.reload()
+            return getattr(care, route.does)(endpoints, *asked[:1])
+
+        return does
 
     async def _compiled(self, call: Call, step: str) -> None:
         """Wait for what a request is computed with; here, and not in a thread that others could use."""

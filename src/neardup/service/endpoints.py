@@ -51,8 +51,9 @@ ENDING = 0.5
 class Endpoints:
     """All of them, around one index, or without any."""
 
-    def __init__(self, index: Index | None, settings: Settings, metrics: IndexMetrics) -> None:
+    def __init__(self, index: Index | None, settings: Settings, metrics: IndexMetrics, name: str = "") -> None:
         self._index, self.settings, self.metrics = index, settings, metrics
+        self.name = name
         self.caller = Caller()
         """For its places among those of other indexes."""
         threads = cores()

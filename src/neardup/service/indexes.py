@@ -48,7 +48,7 @@ class Indexes:
 
     def __init__(self, served: Mapping[str, Index], settings: Settings, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._all = {name: Endpoints(index, settings, metrics.of_index(name)) for name, index in served.items()}
+        self._all = {name: Endpoints(index, settings, metrics.of_index(name), name) for name, index in served.items()}
         self.default_name = DEFAULT if DEFAULT in served else next(iter(served), "")
         self.default = self._all.get(self.default_name) or Endpoints(None, settings, metrics.of_index(""))
         """Where none is served, what needs no index."""

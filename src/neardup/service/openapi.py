@@ -35,6 +35,14 @@ _PARAMETERS: list[dict[str, Any]] = [
         "example": "default",
     },
     {
+        "name": "job",
+        "in": "path",
+        "required": True,
+        "description": "The id of a job.",
+        "schema": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+        "example": "0123456789abcdef",
+    },
+    {
         "name": "id",
         "in": "path",
         "required": True,
@@ -66,6 +74,7 @@ def description(settings: Settings) -> dict[str, Any]:
             {"name": "streams", "description": "A document per line, as many as you like."},
             {"name": "at hand", "description": "Documents that need not be in the index."},
             {"name": "indexes", "description": _NAMED},
+            {"name": "operators", "description": "Care for indexes and the collection, while they are served."},
             {"name": "service", "description": "How it does."},
         ],
         "paths": paths,
@@ -123,6 +132,8 @@ def _tag(route: Route) -> str:
         return "streams"
     if route.does in ("compare", "sketch", "group"):
         return "at hand"
+    if route.level == "admin":
+        return "operators"
     return "index" if route.path.startswith("/v1/") else "service"
 
 
@@ -135,7 +146,7 @@ def kinds_of(route: Route) -> list[str]:
         kinds += [kind for kind in _BODY if not (route.stream and kind in ("not-json", "invalid", "slow", "store"))]
     else:
         kinds += ["store", "slow"]
-    return kinds + (list(_WRITES) if route.level == "write" and not route.stream else [])
+    return kinds + (list(_WRITES) if route.level in ("write", "admin") and not route.stream else [])
 
 
 def _responses(route: Route) -> dict[str, Any]:
@@ -152,7 +163,7 @@ def _responses(route: Route) -> dict[str, Any]:
         good["content"] = {"text/html": {"schema": {"type": "string"}}}
     else:
         good["content"] = {"application/json": {"schema": {"type": "object"}}}
-    responses: dict[str, Any] = {"200": good}
+    responses: dict[str, Any] = {str(route.status): good}
     by_status: dict[int, list[str]] = {}
     for kind in dict.fromkeys(kinds_of(route)):
         by_status.setdefault(KINDS[kind].status, []).append(kind)

@@ -20,6 +20,7 @@ table { width: auto; min-width: min(100%, 30rem); }
 main nav ul { columns: 18rem; padding: 0; list-style: none; margin: 0; }
 """
 
+_GOOD = ("200", "202")
 _EXAMPLE = quote("https://a.example/roses", safe="")
 
 
@@ -60,21 +61,22 @@ def page(described: str) -> str:
 
 def _article(api: dict[str, Any], path: str, method: str, operation: dict[str, Any]) -> str:
     summary = operation["summary"] + ("" if operation["summary"].endswith("?") else ".")
-    others = ", ".join(status for status in operation["responses"] if status != "200")
+    others = ", ".join(status for status in operation["responses"] if status not in _GOOD)
     return (
         f'<article id="{escape(operation["operationId"])}"><h3><span class="method">{method.upper()}</span>'
         f"<code>{escape(path)}</code></h3><p><b>{escape(summary)}</b> {escape(operation['description'])}</p>"
         f'<pre tabindex="0">{escape(_curl(path, method, operation))}</pre>'
         f"{_content(api, 'Send', operation.get('requestBody', {}))}"
-        f"{_content(api, 'Answer', operation['responses']['200'])}"
+        f"{_content(api, 'Answer', next(operation['responses'][s] for s in _GOOD if s in operation['responses']))}"
         f'<p class="note">Problems: {escape(others)}</p></article>'
     )
 
 
 def _curl(path: str, method: str, operation: dict[str, Any]) -> str:
     token = ' -H "Authorization: Bearer $TOKEN"' if operation.get("security") else ""
-    verb = " -X DELETE" if method == "delete" else ""
-    lines = [f"curl{verb} {ADDRESS}{path.replace('{id}', _EXAMPLE)}{token}"]
+    verb = {"delete": " -X DELETE", "post": "" if "requestBody" in operation else " -X POST"}.get(method, "")
+    at = path.replace("{id}", _EXAMPLE).replace("{job}", "0123456789abcdef")
+    lines = [f"curl{verb} {ADDRESS}{at}{token}"]
     for type_, body in operation.get("requestBody", {}).get("content", {}).items():
         example = body["example"]
         said = example.rstrip("\n") if isinstance(example, str) else json.dumps(example, ensure_ascii=False)

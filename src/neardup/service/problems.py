@@ -44,11 +44,15 @@ KINDS: dict[str, Kind] = {
     "not-found": Kind(404, "There is no such address", "See /docs for those that are there."),
     "no-index": Kind(404, "No index is served here", "Start the service with one: neardup serve INDEX."),
     "unknown-index": Kind(404, "No index of this name is served here", "GET /v1/indexes names those that are."),
+    "no-job": Kind(404, "There is no such job", "The latest 20 of each index are remembered: see /v1/jobs."),
+    "no-collection": Kind(404, "No collection is served here", "Start the service with one: --collection PATH."),
     "no-document": Kind(404, "There is no such document", "It was never added, or removed since."),
     "no-group": Kind(404, "There is no such group", "See /collection for those that the run has."),
     "method": Kind(405, "Another method is needed", "The header Allow names it."),
     "timeout": Kind(408, "The request came too slowly", "Send it within the time limit, or in smaller parts."),
     "conflict": Kind(409, "The id is taken by another content", "Replace it with /v1/update, or choose another id."),
+    "job-running": Kind(409, "Another job is running", "One runs at a time on an index; wait for it: /v1/jobs."),
+    "no-backup": Kind(409, "The backup cannot be made", "Choose another name; the service needs --backup-folder DIR."),
     "too-large": Kind(413, "It is too large", "Send less, or start the service with a higher limit."),
     "media-type": Kind(415, "Another content type is needed", "Send Content-Type: application/json, not compressed."),
     "wrong-host": Kind(421, "The service answers to this machine's own name alone", "Ask 127.0.0.1 or localhost."),
@@ -62,7 +66,7 @@ KINDS: dict[str, Kind] = {
         503, "It is being compiled", "This is once on a machine. Try again after the seconds in Retry-After."
     ),
     "stopping": Kind(503, "The service is stopping", "Try again when it is back; what was acknowledged is stored."),
-    "run": Kind(503, "The run cannot be shown", "Put its folder back, or restart the service."),
+    "run": Kind(503, "The run cannot be shown", "Put its folder back, or reload it: POST /v1/collection/reload."),
     "store": Kind(503, "The index cannot be used", "The detail says what is wrong with it."),
     "slow": Kind(
         503, "The answer takes too long", "Send less at once. A write may be done or not: look, or repeat it."

@@ -13,7 +13,13 @@ from neardup.service.pages import PAGES, Page
 PREFIX = "/v1/documents/"
 """What stands behind it is an id."""
 
+JOBS = "/v1/jobs/"
+"""What stands behind it is the id of a job."""
+
 _NAMED = re.compile(rb"(/v1/indexes/([A-Za-z0-9][A-Za-z0-9._-]{0,63}))(/(?!index$).+)?")
+
+
+_OF_NONE = frozenset({"compare", "group", "indexes", "job", "jobs", "reload"})
 
 
 class Route(NamedTuple):
@@ -34,11 +40,13 @@ class Route(NamedTuple):
     stream: bool = False
     problems: tuple[str, ...] = ()
     """Kinds that belong to this one alone."""
+    status: int = 200
+    """Of its answer; 202: a job has begun."""
 
     @property
     def of_index(self) -> bool:
         """Whether it needs one."""
-        return self.path.startswith("/v1/") and self.does not in ("compare", "group", "indexes")
+        return self.path.startswith("/v1/") and self.does not in _OF_NONE
 
     @property
     def named(self) -> bool:
@@ -53,6 +61,8 @@ _ORDER = (
     'gets {"line": n, "error": {…}}, and the stream goes on. Empty lines are passed over, and so are fields that are '
     "not known."
 )
+
+_JOB = "The answer names a job: ask /v1/jobs/ID how far it is."
 
 _ROUTES = (
     Route(
@@ -147,6 +157,43 @@ _ROUTES = (
         "begin with /v1/indexes/NAME: /v1/indexes/NAME/check is to it what /v1/check is to the default one.",
         "indexes", None, shapes.IndexList,
     ),
+    Route(
+        "POST", "/v1/compact", "admin", "Give back the space of removed documents",
+        f"Others read and write meanwhile. {_JOB}", "compact", None, shapes.JobOut, problems=("job-running",),
+        status=202,
+    ),
+    Route(
+        "POST", "/v1/backup", "admin", "Write a backup",
+        "Into the folder that the operator named with --backup-folder, under the names of the index and of the backup. "
+        f"What was acknowledged before is in it; others read and write meanwhile. {_JOB}",
+        "backup", shapes.BackingUp, shapes.JobOut, {"name": "before-the-crawl"},
+        problems=("job-running", "no-backup"), status=202,
+    ),
+    Route(
+        "POST", "/v1/verify", "admin", "Read everything, and say what is damaged",
+        f"Others read and write meanwhile. {_JOB}", "verify", None, shapes.JobOut, problems=("job-running",),
+        status=202,
+    ),
+    Route(
+        "POST", "/v1/expire", "admin", "Forget documents that were not seen for long",
+        "Those that were neither added nor met again for so many days. Others read and write meanwhile. "
+        f"{_JOB}",
+        "expire", shapes.Expiring, shapes.JobOut, {"keep_days": 30}, problems=("job-running",), status=202,
+    ),
+    Route(
+        "POST", "/v1/collection/reload", "admin", "Open the collection anew",
+        "Built in the background where documents changed, and shown when it is ready; until then, and where it fails, "
+        f"pages show what they had. {_JOB}",
+        "reload", None, shapes.JobOut, problems=("job-running", "no-collection"), status=202,
+    ),
+    Route(
+        "GET", "/v1/jobs", "admin", "The jobs of operators", "Those that run and the latest that ended, latest first.",
+        "jobs", None, shapes.JobList,
+    ),
+    Route(
+        "GET", "/v1/jobs/{job}", "admin", "How far a job is", "And what came of it.", "job", None, shapes.JobOut,
+        problems=("no-job", "bad-path"),
+    ),
     Route("GET", "/healthz", "open", "The process lives", "Says nothing of the index.", "healthz"),
     Route(
         "GET", "/readyz", "open", "The service can be asked", "503 while it stops, and while its store cannot be used.",
@@ -161,7 +208,7 @@ _ROUTES = (
 def _at_a_name(route: Route) -> Route:
     """Return the row of an address under which the same is done by the index that it names."""
     rest = "" if route.does == "info" else route.path.removeprefix("/v1")
-    return route._replace(path="/v1/indexes/{index}" + rest, problems=(*route.problems, "unknown-index"))
+    return route._replace(path="/v1/indexes/{index}" + rest, problems=(*route.problems, "unknown-index", "bad-path"))
 
 
 _AT_NAMES = {
@@ -171,7 +218,8 @@ ROUTES = (*_ROUTES, *_AT_NAMES.values())
 
 _BY_PATH: dict[str, dict[str, Route]] = {}
 _OF_DOCUMENTS = {route.method: route for route in _ROUTES if route.path.startswith(PREFIX)}
-for _route in (route for route in _ROUTES if "{id}" not in route.path):
+_OF_JOBS = {route.method: route for route in _ROUTES if route.path.startswith(JOBS)}
+for _route in (route for route in _ROUTES if "{" not in route.path):
     _BY_PATH.setdefault(_route.path, {})[_route.method] = _route
 
 _PAGES: dict[str, dict[str, Page]] = {}
@@ -213,6 +261,8 @@ def _routes_at(path: str, raw_path: bytes) -> dict[str, Route]:
     found = _BY_PATH.get(path)
     if found is None and raw_path.startswith(PREFIX.encode()) and len(raw_path) > len(PREFIX):
         return _OF_DOCUMENTS
+    if found is None and path.startswith(JOBS) and len(path) > len(JOBS):
+        return _OF_JOBS
     return found or {}
 
 

@@ -95,14 +95,15 @@ def serve(
     log: Log,
     *,
     collection: "Collection | None" = None,
+    reopen: "Callable[[], Collection] | None" = None,
     grace: float = 30.0,
     ready: Callable[[], None] = lambda: None,
     preparing: "Preparing | None" = None,
     reread: Callable[[], Sequence[Token]] | None = None,
 ) -> bool:
     """Answer requests until SIGTERM or SIGINT. `indexes`: one, or several by name; the caller closes them. `ready` is
-    called when it can be asked. `preparing`: what requests wait for. `reread` gives the tokens again, on SIGHUP. False:
-    threads still work, for nobody; Python would wait for them at its end."""
+    called when it can be asked. `preparing`: what requests wait for. `reread` gives the tokens again, on SIGHUP, and
+    `reopen` the collection. False: threads still work, for nobody; Python would wait for them at its end."""
     require()
     logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
     logging.getLogger("uvicorn.error").propagate = False
@@ -110,7 +111,9 @@ def serve(
     sys.setswitchinterval(0.001)
     _allow_files(settings.limits.connections + RESERVE + FILES)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(indexes, collection, listening, settings, log, grace, ready, preparing, reread))
+        return runner.run(
+            _serve(indexes, collection, listening, settings, log, grace, ready, preparing, reread, reopen)
+        )
 
 
 def _allow_files(number: int) -> None:
@@ -144,13 +147,14 @@ async def _serve(
     ready: Callable[[], None],
     preparing: "Preparing | None",
     reread: Callable[[], Sequence[Token]] | None,
+    reopen: "Callable[[], Collection] | None",
 ) -> bool:
     import uvicorn
 
     from neardup.service.app import App
     from neardup.service.protocol import protocol
 
-    app = App(indexes, settings, log, collection=collection, preparing=preparing)
+    app = App(indexes, settings, log, collection=collection, reopen=reopen, preparing=preparing)
     http: Any = protocol(settings.limits, app.turned_away, settings.proxies)
     if settings.tls is not None:
         http = secured(http, settings.tls)
@@ -172,7 +176,7 @@ async def _serve(
     wanted = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, wanted.set)
-    reloading = _Reloading(app, settings, reread)
+    reloading = _Reloading(app, settings, reread, collection=reopen is not None)
     if reloading.of_anything:
         loop.add_signal_handler(signal.SIGHUP, reloading.wanted.set)
     running = loop.create_task(server.serve(sockets=[listening]))
@@ -196,10 +200,14 @@ async def _serve(
 
 
 class _Reloading:
-    """Reads secrets again on SIGHUP. What cannot be read stays as it was, and the log says why."""
+    """Reads secrets again on SIGHUP, and opens the collection anew. What cannot be read stays as it was, and the log
+    says why."""
 
-    def __init__(self, app: "App", settings: Settings, reread: Callable[[], Sequence[Token]] | None) -> None:
-        self._app, self.wanted = app, asyncio.Event()
+    def __init__(
+        self, app: "App", settings: Settings, reread: Callable[[], Sequence[Token]] | None, *, collection: bool
+    ) -> None:
+        """collection: it is opened anew, too."""
+        self._app, self._collection, self.wanted = app, collection, asyncio.Event()
         self._steps: dict[str, Callable[[], Awaitable[None]]] = {}
         if reread is not None and settings.guarded:
             self._steps["tokens"] = lambda: self._read_tokens(reread)
@@ -209,7 +217,7 @@ class _Reloading:
     @property
     def of_anything(self) -> bool:
         """Whether there is anything to read again; without, SIGHUP ends a process as it always does."""
-        return bool(self._steps)
+        return bool(self._steps) or self._collection
 
     async def watch(self) -> None:
         """Reload whenever it is wanted, for as long as this runs."""
@@ -227,6 +235,8 @@ class _Reloading:
                 except Exception as error:  # a mistake of ours must not end the next reload
                     self._app.log.failure("reload", error)
                     self._app.metrics.reloads.labels(what, "failed").inc()
+            if self._collection:
+                self._app.reload_collection()
 
     async def _read_tokens(self, reread: Callable[[], Sequence[Token]]) -> None:
         tokens = await asyncio.to_thread(reread)

@@ -5,6 +5,7 @@ Settings   limits, tokens, and whether anything may be written
 """
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from neardup.errors import UsageError
 from neardup.service.forwarding import Proxies
@@ -59,6 +60,10 @@ class Settings:
     """Without it, plain HTTP."""
     proxies: Proxies = field(default_factory=Proxies)
     """Those whose word on clients' addresses is taken."""
+    keep_days: int | None = None
+    """Days after which a document that was not seen again is forgotten."""
+    backup_folder: Path | None = None
+    """Where backups go that clients ask for, by name."""
 
     def __post_init__(self) -> None:
         Tokens(self.tokens)
@@ -67,6 +72,8 @@ class Settings:
                 "--trusted-proxy: a service without tokens answers this machine alone, and nothing that a proxy passes "
                 "on. Give tokens: --tokens FILE."
             )
+        if self.keep_days is not None and self.read_only:
+            raise UsageError("--keep-days forgets documents, and a service with --read-only writes nothing. Omit one.")
 
     @property
     def guarded(self) -> bool:

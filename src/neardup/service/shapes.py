@@ -1,8 +1,9 @@
 """What requests and answers look like: decoded, checked and described (OpenAPI) from these classes alone.
 
-In:   Document, Query, Similar, Named, Sketching, Comparing, Grouping; Line and NamedLine, of streams
+In:   Document, Query, Similar, Named, Sketching, Comparing, Grouping, Expiring, BackingUp;
+      Line and NamedLine, of streams
 Out:  VerdictOut, Added, Replaced, Removed, StoredOut, IndexList, Matches, SketchesOut, Comparison, Groups,
-      Line problems
+      JobOut, JobList, Line problems
 
 Requests refuse fields that they do not know. Lines of streams pass over them, so that a crawler's records can be sent
 as they are.
@@ -247,6 +248,51 @@ class Removed(msgspec.Struct):
 
     id: str
     removed: bool
+
+
+class Expiring(msgspec.Struct, forbid_unknown_fields=True):
+    """How long documents are kept."""
+
+    keep_days: Annotated[
+        float,
+        Meta(ge=1, le=36500, multiple_of=1, description="Keep what was added or met again within so many days."),
+    ]
+
+
+class BackingUp(msgspec.Struct, forbid_unknown_fields=True):
+    """What a backup is called."""
+
+    name: Annotated[
+        str,
+        Meta(
+            pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+            description="Of the backup, in the folder that the operator named.",
+            examples=["before-the-crawl"],
+        ),
+    ]
+
+    def __post_init__(self) -> None:
+        if not self.name.isprintable():  # $ also matches before a line end
+            raise ValueError("a name has no line ends")
+
+
+class JobOut(msgspec.Struct, omit_defaults=True):
+    """Work of operators that goes on after its request is answered."""
+
+    id: str
+    what: Annotated[str, Meta(description="compact, backup, verify, expire or reload.")]
+    index: Annotated[str | None, Meta(description="The name of the index; nothing: the collection.")]
+    state: Annotated[Literal["running", "done", "failed"], Meta(description="How far it is.")]
+    began: Annotated[str, Meta(description="When it began.")]
+    seconds: Annotated[float, Meta(description="How long it took, or takes so far.")]
+    result: Annotated[dict[str, Any] | None, Meta(description="What came of it, when it is done.")] = None
+    failure: Annotated[str | None, Meta(description="Why it failed.")] = None
+
+
+class JobList(msgspec.Struct):
+    """The jobs that run, and the latest that ended."""
+
+    jobs: list[JobOut]
 
 
 class IndexOut(msgspec.Struct):

@@ -12,6 +12,7 @@ import click
 from neardup.analysis.drops import MARGIN, bar, dropped
 from neardup.atomic import local_place
 from neardup.cli.index.place import index_path, opened, shown
+from neardup.cli.index.remote import client_of, is_service, token_option
 from neardup.cli.options import without_unneeded
 from neardup.errors import UsageError
 
@@ -193,8 +194,9 @@ def export(path: str, out: Path, overwrite: bool, quiet: bool) -> None:
     required=True,
     help="Keep documents that were added or met again within so many days.",
 )
+@token_option
 @_QUIET
-def expire(path: str, keep_days: int, quiet: bool) -> None:
+def expire(path: str, keep_days: int, token_file: Path | None, quiet: bool) -> None:
     """Forget the documents that were not seen for long: neither added nor met again as a duplicate.
 
     Days are counted in UTC, and a document stays up to a day longer. Other processes read meanwhile; in a database they
@@ -202,33 +204,46 @@ def expire(path: str, keep_days: int, quiet: bool) -> None:
 
     \b
     neardup index expire seen.ndx --keep-days 30
+    neardup index expire http://127.0.0.1:8080 --keep-days 30
     """
     without_unneeded()
     from neardup.cli.show import Talk, many
 
-    with opened(path) as index:
-        expired = index.expire(days=keep_days)
-        left = len(index)
+    if is_service(path):
+        with client_of(path, token_file) as client:
+            found = client.expire(days=keep_days)
+        expired, left = found["expired"], found["documents"]
+    else:
+        with opened(path) as index:
+            expired = index.expire(days=keep_days)
+            left = len(index)
     Talk(quiet=quiet).say(f"{shown(path)}: {many(expired, 'document')} expired, {left:,} left")
 
 
 @click.command(no_args_is_help=True, short_help="Give back the space of removed documents.")
 @index_path
+@token_option
 @_QUIET
-def compact(path: str, quiet: bool) -> None:
+def compact(path: str, token_file: Path | None, quiet: bool) -> None:
     """Drop what removed and replaced documents left behind, and give the space back.
 
     \b
     neardup index compact seen.ndx
     neardup index compact 'postgresql://crawl@db/pages?index=news'
+    neardup index compact http://127.0.0.1:8080 --token-file admin-token
     """
     without_unneeded()
     from neardup.cli.show import Talk, in_bytes
 
-    with opened(path) as index:
-        before = index.info()["bytes"]
-        index.compact()
-        after = index.info()["bytes"]
+    if is_service(path):
+        with client_of(path, token_file) as client:
+            found = client.compact()
+        before, after = found["bytes_before"], found["bytes"]
+    else:
+        with opened(path) as index:
+            before = index.info()["bytes"]
+            index.compact()
+            after = index.info()["bytes"]
     told = f"{in_bytes(before)} before, {in_bytes(after)} after"
     if after >= before:  # RocksDB keeps a diary, which is longer than a small store
         told = f"there was nothing to give back: {told}, with what the engine notes down of its work"

@@ -10,6 +10,7 @@ import click
 
 from neardup.atomic import local_place
 from neardup.cli.index.place import index_path, is_there, opened, shown
+from neardup.cli.index.remote import client_of, is_service, token_option
 from neardup.cli.options import without_unneeded
 from neardup.errors import StoreError
 
@@ -22,8 +23,9 @@ _QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but error
 @click.command(no_args_is_help=True, short_help="Read everything, and say what is damaged.")
 @index_path
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@token_option
 @_QUIET
-def verify(path: str, as_json: bool, quiet: bool) -> None:
+def verify(path: str, as_json: bool, token_file: Path | None, quiet: bool) -> None:
     """Read everything that an index holds, and say what is damaged; the exit code is 1 if anything is.
 
     All blocks are read and compared with their checksums, every record is decoded, and ids, documents, keys, texts and
@@ -36,7 +38,7 @@ def verify(path: str, as_json: bool, quiet: bool) -> None:
     without_unneeded()
     from neardup.cli.show import Talk, many
 
-    found = _verified(path)
+    found = _verified_there(path, token_file) if is_service(path) else _verified(path)
     if as_json:
         json.dump({"path": shown(path), "sound": found.sound, **asdict(found)}, sys.stdout, indent=1)
         sys.stdout.write("\n")
@@ -50,6 +52,15 @@ def verify(path: str, as_json: bool, quiet: bool) -> None:
     counts = f"{many(found.documents, 'document')}, {found.keys:,} under keys"
     texts = f", {many(found.texts, 'text')}" if found.texts else ""
     Talk(quiet=quiet or as_json).say(f"{shown(path)}: {counts}{texts}; nothing is damaged")
+
+
+def _verified_there(path: str, token_file: Path | None) -> "Verification":
+    """Return what a service finds."""
+    from neardup.index.verifying import Verification
+
+    with client_of(path, token_file) as client:
+        found = client.verify()
+    return Verification(found["documents"], found["keys"], found["texts"], found["problems"])
 
 
 def _verified(path: str) -> "Verification":
@@ -69,8 +80,9 @@ def _verified(path: str) -> "Verification":
 @click.command(no_args_is_help=True, short_help="Write a backup, also while others write.")
 @index_path
 @click.argument("target", type=local_place, metavar="TARGET")
+@token_option
 @_QUIET
-def backup(path: str, target: Path, quiet: bool) -> None:
+def backup(path: str, target: Path, token_file: Path | None, quiet: bool) -> None:
     """Write a backup of the index at PATH to TARGET, a folder that is not there yet.
 
     Other processes may write to the index meanwhile, a service too: everything that was acknowledged before is in the
@@ -79,13 +91,22 @@ def backup(path: str, target: Path, quiet: bool) -> None:
 
     \b
     neardup index backup seen.ndx /backup/seen-2026-11-17
+    neardup index backup http://127.0.0.1:8080 seen-2026-11-17 --token-file admin-token
+
+    A service writes into its --backup-folder; TARGET is then the name of the backup.
     """
     without_unneeded()
     from neardup.cli.show import Talk, in_bytes, many
 
-    with opened(path, read_only=True) as index:
-        done = index.backup(target)
-    Talk(quiet=quiet).say(f"{target}: {many(done.documents, 'document')}, {in_bytes(done.bytes)}; all of it was read")
+    if is_service(path):
+        with client_of(path, token_file) as client:
+            found = client.backup(str(target))
+        documents, size = found["documents"], found["bytes"]
+    else:
+        with opened(path, read_only=True) as index:
+            done = index.backup(target)
+        documents, size = done.documents, done.bytes
+    Talk(quiet=quiet).say(f"{target}: {many(documents, 'document')}, {in_bytes(size)}; all of it was read")
 
 
 @click.command(no_args_is_help=True, short_help="Make an index of a backup.")

@@ -63,9 +63,9 @@ def _check(site: Site) -> None:
     folder = folder_of(site.collection.run)
     found = state_of(folder)
     if found is None:
-        raise Problem("run", f"{folder} is gone, or being made again. Put it back, or restart the service.")
+        raise Problem("run", f"{folder} is gone, or being made again. Put it back, or reload the collection.")
     if found != site.collection.run_state:
-        raise Problem("run", f"{folder}: the run was made again since it is served. Restart the service to see it.")
+        raise Problem("run", f"{folder}: the run was made again since it is served. Reload the collection to see it.")
 
 
 def folder_of(run: Result) -> Path:
