@@ -28,7 +28,8 @@ from resiliparse.parse.html import HTMLTree
 from scipy import sparse
 
 from benchmarks.quality.data import _shingles
-from neardup.text.extract import MOST_TAGS, decoded, visible_text
+from neardup.nesting import MOST_TAGS
+from neardup.text.extract import decoded, visible_text
 
 # fmt: off
 LANGUAGES = (

@@ -594,10 +594,9 @@ def test_nothing_is_delivered_that_cannot_be_stored(tmp_path):
 
 
 def test_hostile_pages_hold_up_nobody_for_long(tmp_path, monkeypatch):
-    """Half of each share times out, in all processes at once; the others are read."""
-    monkeypatch.setattr(arriving, "_LONGEST", 1.0)
+    """They are read without a tree, and not by a clock."""
     monkeypatch.setattr(arriving, "_PAGES_TOGETHER", 2)
     pages = ["<p>words of a page that is as it should be</p>", "<div>" * 16_000 + "text"] * 3
     with Index.open(tmp_path / "seen.ndx", "stream") as index:
         found = index.check_many([{"html": page} for page in pages])
-    assert [verdict.status for verdict in found] == ["new", "undecodable"] * 3
+    assert {verdict.status for verdict in found} == {"new"}

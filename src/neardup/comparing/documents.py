@@ -185,10 +185,10 @@ def _checked(source: Source) -> Source:
 
 
 class Readings:
-    """What is read of two documents; texts are made once per way to extract them. `seconds`: the most for a page."""
+    """What is read of two documents; texts are made once per way to extract them."""
 
-    def __init__(self, first: Source, second: Source, *, seconds: float | None = None) -> None:
-        self.sources, self._seconds = (first, second), seconds
+    def __init__(self, first: Source, second: Source) -> None:
+        self.sources = (first, second)
         self._made: dict[TextSettings, TextBatch] = {}
         self.overlaps: dict[tuple[TextSettings, ShingleSettings], Overlap] = {}
         """What was measured of the shingle sets so far; systems that agree in tokens and shingles share it."""
@@ -217,7 +217,7 @@ class Readings:
         if not pages.any() and settings.extract != "web" and not settings.links:
             return text_batch(stored)
         # In a process of its own, for a page may kill the parser.
-        extract = PageExtractor(settings, workers=1 if pages.any() else 0, seconds=self._seconds)
+        extract = PageExtractor(settings, workers=1 if pages.any() else 0)
         urls = pa.array([source.url for source in self.sources], pa.string())
         charsets = ["utf-8" if source.decoded else None for source in self.sources]
         documents = Documents(stored, np.arange(1, 3), html=pages, charset=charsets)

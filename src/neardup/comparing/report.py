@@ -194,12 +194,11 @@ def compare_sources(
     contained: float = 0.9,
     passage: int = 20,
     most: int = MOST,
-    seconds: float | None = None,
 ) -> PairReport:
-    """Compare two documents that are open. `chosen`: the recipe as it was changed; `seconds`: the most for a page."""
+    """Compare two documents that are open. `chosen`: the recipe as it was changed."""
     chosen = chosen or choose_recipe(os.fspath(recipe) if isinstance(recipe, os.PathLike) else recipe)
     sources = (first, second)
-    documents = Readings(first, second, seconds=seconds)
+    documents = Readings(first, second)
     exact = Recipe(text=chosen.text, shingles=chosen.shingles)
     both = [tokens_of(text, chosen.text.tokens) for text in documents.texts(chosen.text)]
     for source, sequence in zip(sources, both, strict=True):

@@ -27,9 +27,6 @@ from neardup.text.workers import PageExtractor, Pages, Read
 _WORTH_THREADS = 256 << 10
 """Bytes of text from which on it pays to sketch them on several threads."""
 
-_LONGEST = 3.0
-"""Seconds for a page; a few milliseconds are usual. Hostile nesting takes the parser time without end."""
-
 NO_TEXT = TextBatch(np.zeros(1, np.uint8), np.zeros(1, np.int64))
 """For documents that are sketched already, and whose text is not needed."""
 
@@ -106,7 +103,7 @@ class _Pages(PageExtractor):
     """Pages in processes of their own, a share of them in each: one that kills the parser does not kill us."""
 
     def __init__(self, settings: TextSettings, threads: int) -> None:
-        super().__init__(settings, workers=threads, seconds=_LONGEST)
+        super().__init__(settings, workers=threads)
         self._pool = ThreadPoolExecutor(threads, "neardup-pages")
 
     def __call__(self, pages: Pages, *, abandoned: Callable[[], bool] | None = None) -> list[Read | None]:

@@ -11,6 +11,7 @@
     equal     equal keys → equal numbers
     linking   features → components
     groups    buckets → scored candidate pairs → stars or components
+    nesting   bytes of a page → whether its tree is affordable
     results   chunks → signatures of search results → stars of a ranked list; where tokens stand
 
 Importing this package costs a third of a second (numba), so the rest of neardup imports it where it is used. The

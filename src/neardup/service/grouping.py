@@ -13,7 +13,6 @@ from neardup.refine.answers import Grouped
 from neardup.refine.formats import Fields, read
 from neardup.refine.signature import PAGES
 from neardup.service import shapes
-from neardup.service.measuring import LONGEST
 from neardup.service.problems import Problem
 from neardup.service.settings import Limits
 from neardup.text.workers import PageExtractor, Pages, Read
@@ -61,4 +60,4 @@ def _one_by_one(pages: Pages) -> list[Read | None]:
 @cache
 def _extractor() -> PageExtractor:
     """One for all requests; its process starts with the first page."""
-    return PageExtractor(PAGES, workers=1, seconds=LONGEST)
+    return PageExtractor(PAGES, workers=1)

@@ -26,16 +26,13 @@ from neardup.text.batches import TextBatch, readable
 from neardup.text.settings import TextSettings
 from neardup.text.workers import PageExtractor
 
-LONGEST = 3.0
-"""Seconds for a page, as in the index; one that takes longer counts as undecodable."""
-
 _STATUS = {kernel.FINE: "fine", kernel.SHORT: "short", kernel.EMPTY: "empty", kernel.INVALID: "undecodable"}
 
 
 def compare(asked: shapes.Comparing, own: Recipe) -> shapes.Comparison:
     """Exactly how similar two documents are. `own`: the index's recipe, where none is named."""
     recipe = own if asked.recipe is None else named(asked.recipe)
-    both = Readings(_source("first", asked.first), _source("second", asked.second), seconds=LONGEST)
+    both = Readings(_source("first", asked.first), _source("second", asked.second))
     made = recipe.sketcher.sketch(both.batch(recipe.text))
     found = exact_overlap(recipe.sketcher, both)
     return shapes.Comparison(
@@ -94,7 +91,7 @@ def texts(documents: Sequence[shapes.Query | shapes.Document], settings: TextSet
 @cache
 def _extractor(settings: TextSettings) -> PageExtractor:
     """One for all requests; its process starts with the first page."""
-    return PageExtractor(settings, workers=1, seconds=LONGEST)
+    return PageExtractor(settings, workers=1)
 
 
 def _source(name: str, side: shapes.Side) -> Source:

@@ -7,9 +7,9 @@
 
 The third form, Henzinger's terms, is made in `web` without the library, which then only tells the encoding.
 
-Building the tree takes quadratic time in the depth of nesting: 40,000 nested lists cost 13 seconds. How deep a page is
-nested cannot be told without building the tree, but no page is nested deeper than it has tags; so a page of very many
-tags is stripped of its markup without a tree, which is linear for every input.
+A tree takes quadratic time in depth, attributes and more: 10,000 nested <main> cost 40 seconds. `nesting` tells in one
+pass over the bytes whether that is bounded; other pages, and those of very many tags, are stripped of their markup
+without a tree, which is linear for every input.
 """
 
 import codecs
@@ -19,16 +19,17 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
+from neardup import nesting
 from neardup.errors import MissingExtra
 from neardup.text.settings import Extract
 from neardup.text.web import links as links_of
 from neardup.text.web import text_and_links, web_text
 
-MOST_TAGS = 20_000
-"""Pages with more are not parsed into a tree. A page of so many nested lists takes half a second."""
-
 LEAST_MAIN = 25
 """Characters. What is shorter is no main content: an element that a script fills, or a guess that found nothing."""
+
+MOST_NAMED = 16
+"""Elements that a page calls its main content. Of more, none is asked whether it is shown."""
 
 # fmt: off
 COMMON = frozenset([
@@ -41,6 +42,9 @@ COMMON = frozenset([
 # fmt: on
 """Encodings, by Python's names, of which a page may be where Python's own files cannot be read any more: those that the
 WHATWG names, and their relatives. The others are rare, and cost 60 ms to load."""
+
+_NOT_ASCII = frozenset(["iso2022_jp", "utf-16", "utf-16-be", "utf-16-le"])
+"""Of these: in which bytes of ASCII are not always its characters."""
 
 _NO_CHARSETS = frozenset(["idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"])
 """What Python decodes by that name, and no page is written in."""
@@ -83,26 +87,65 @@ def read_page(
     url: str | None = None,
     extract: Extract = "all",
     links: bool = False,
+    tree: bool | None = None,
 ) -> tuple[str, list[str] | None]:
-    """A page's text in the form asked for, and its links where they are asked for. `url` is where it was found."""
-    markup = decoded(page, charset=charset)
+    """Return a page's text in the form asked for, and its links where they are asked for.
+
+    Args:
+        page: As it was sent.
+        charset: The encoding that the protocol named.
+        url: Where the page was found.
+        extract: The form of the text.
+        links: Whether links are read, too.
+        tree: What `affordable` says of the bytes, where it was asked already.
+    """
+    markup, encoding = _decoded(page, charset)
     if extract == "web":
         if links:
             return text_and_links(markup, host=None, page_url=url)
         return web_text(markup, host=None, page_url=url), None
-    text = visible_text(markup, main=extract == "main")
+    if (python_name(encoding) or "") not in COMMON - _NOT_ASCII:
+        tree = None
+    elif tree is None:
+        tree = affordable(page)
+    text = visible_text(markup, main=extract == "main", tree=tree)
     return text, links_of(markup, url) if links else None
 
 
+def affordable(page: bytes) -> bool:
+    """Return whether a page, in an encoding of which ASCII is a part, may be parsed into a tree (see `nesting`)."""
+    if _uncompiled:
+        return nesting.affordable(page)
+    from neardup.kernels.nesting import affordable as compiled  # a third of a second
+
+    return compiled(page)
+
+
+_uncompiled = False
+
+
+def stay_uncompiled() -> None:
+    """Use no compiler from now on, in a process that cannot load one."""
+    global _uncompiled
+    _uncompiled = True
+
+
 def decoded(page: bytes, *, charset: str | None = None) -> str:
-    """The markup of a page. `charset` is what the protocol said; the bytes are asked if it said nothing."""
+    """Return the markup of a page. `charset` is what the protocol said; the bytes are asked if it said nothing."""
+    return _decoded(page, charset)[0]
+
+
+def _decoded(page: bytes, charset: str | None) -> tuple[str, str]:
+    """Return the markup, and the encoding that it was in."""
     detect_encoding, bytes_to_str, *_ = _library()
     if charset and python_name(charset) in _NO_CHARSETS:
         charset = None
+    encoding = charset or detect_encoding(page, from_html_meta=True)
     try:
-        return bytes_to_str(page, encoding=charset or detect_encoding(page, from_html_meta=True), errors="replace")
+        return bytes_to_str(page, encoding=encoding, errors="replace"), encoding
     except (LookupError, ValueError):  # a name that is no encoding of text
-        return bytes_to_str(page, encoding=detect_encoding(page), errors="replace")
+        encoding = detect_encoding(page)
+        return bytes_to_str(page, encoding=encoding, errors="replace"), encoding
 
 
 def python_name(charset: str) -> str | None:
@@ -113,25 +156,25 @@ def python_name(charset: str) -> str | None:
         return None
 
 
-def visible_text(markup: str, *, main: bool = False) -> str:
-    """The visible text of a page, or of its main content.
+def visible_text(markup: str, *, main: bool = False, tree: bool | None = None) -> str:
+    """Return the visible text of a page, or of its main content. `tree`: what `affordable` said of the page.
 
     Main content is the one element that the page names so (main, role="main"); else what the library takes for it;
     else all of it. Guesses alone differ between versions of one page; all text is mostly menus on some sites
     (benchmarks/quality has the numbers).
     """
     _, _, parse, _ = _library()
-    if markup.count("<") > MOST_TAGS:
+    if not (affordable(markup.encode("utf-8", "replace")) if tree is None else tree):
         return strip_markup(markup)
-    tree = parse(markup)
+    page = parse(markup)
     if not main:
-        return _text(tree)
-    named = _named(tree)
-    for content, guess in ((parse(named), False), (tree, True)) if named else ((tree, True),):
+        return _text(page)
+    named = _named(page)
+    for content, guess in ((parse(named), False), (page, True)) if named else ((page, True),):
         text = _text(content, main=guess)
         if len(text.strip()) >= LEAST_MAIN:
             return text
-    return _text(tree)
+    return _text(page)
 
 
 def _text(tree: Any, *, main: bool = False) -> str:
@@ -142,7 +185,8 @@ def _text(tree: Any, *, main: bool = False) -> str:
 def _named(tree: Any) -> str | None:
     """The markup of the one element that the page itself calls its main content, among those that are shown."""
     for selector in ('[role="main"]', "main"):
-        found = [e for e in (tree.body.query_selector_all(selector) if tree.body else []) if _shown(e)]
+        found = tree.body.query_selector_all(selector) if tree.body else []
+        found = [e for e in found if _shown(e)] if len(found) <= MOST_NAMED else []
         if len(found) == 1:
             return str(found[0].html)
     return None

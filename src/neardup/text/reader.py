@@ -8,12 +8,12 @@ that it is ready. From then on each message is a batch of pages, and each answer
 import codecs
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, cast
 
 from neardup.text import wire
 from neardup.text.confine import confine
-from neardup.text.extract import COMMON, read_page, require_extractor
+from neardup.text.extract import COMMON, affordable, read_page, require_extractor, stay_uncompiled
 from neardup.text.settings import Extract
 
 Page = tuple[bytes, str | None, str | None]
@@ -27,22 +27,25 @@ FORMS: tuple[Extract, ...] = ("all", "main", "web")
 _TRIAL = "<p>é</p><a href='//é.example/'>x</a>".encode()
 
 
-def read_pages(pages: list[Page], extract: Extract, links: bool) -> list[Read | None]:
-    """Return the text and links of every page; None for one that the parser gives up."""
+def read_pages(
+    pages: list[Page], extract: Extract, links: bool, trees: Sequence[bool | None] | None = None
+) -> list[Read | None]:
+    """Return the text and links of every page; None for one that the parser gives up. `trees`: see `read_page`."""
     read: list[Read | None] = []
-    for page, charset, url in pages:
+    for (page, charset, url), tree in zip(pages, trees or [None] * len(pages), strict=True):
         try:
-            read.append(read_page(page, charset=charset, url=url, extract=extract, links=links))
+            read.append(read_page(page, charset=charset, url=url, extract=extract, links=links, tree=tree))
         except (ValueError, MemoryError):  # what the parser says of a page that it gives up, or has no room for
             read.append(None)
     return read
 
 
 def request(pages: list[Page], extract: Extract, links: bool) -> list[wire.Field]:
-    """Return a batch of pages as a message."""
+    """Return a batch of pages as a message, with what `affordable` says of each where a tree is asked for."""
     fields: list[wire.Field] = [extract.encode(), b"links" if links else b""]
     for page, charset, url in pages:
-        fields += [page, _bytes(charset), _bytes(url)]
+        tree = extract != "web" and affordable(page)
+        fields += [page, _bytes(charset), _bytes(url), b"tree" if tree else b""]
     return fields
 
 
@@ -57,6 +60,7 @@ def main() -> None:
     """Read pages from standard input until it ends."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     require_extractor()
+    stay_uncompiled()
     for name in COMMON:
         codecs.lookup(name)
     for form in FORMS:
@@ -71,14 +75,15 @@ def main() -> None:
             asked, links, *rest = wire.receive(_exactly(source))
         except EOFError:
             return
-        pages = [(p or b"", _text(c), _text(u)) for p, c, u in zip(rest[::3], rest[1::3], rest[2::3], strict=True)]
-        read = read_pages(pages, cast(Extract, _text(asked)), bool(links))
+        fields = zip(rest[::4], rest[1::4], rest[2::4], strict=True)
+        pages = [(page or b"", _text(charset), _text(url)) for page, charset, url in fields]
+        read = read_pages(pages, cast(Extract, _text(asked)), bool(links), list(map(bool, rest[3::4])))
         spent = time.process_time()
-        fields: list[wire.Field] = [repr(spent - told).encode()]
+        answer: list[wire.Field] = [repr(spent - told).encode()]
         for one in read:
             text, targets = one or (None, None)
-            fields += [_bytes(text), None if targets is None else "\n".join(targets).encode("utf-8", "replace")]
-        wire.send(sink, fields)
+            answer += [_bytes(text), None if targets is None else "\n".join(targets).encode("utf-8", "replace")]
+        wire.send(sink, answer)
         told = spent
 
 

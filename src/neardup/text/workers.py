@@ -74,14 +74,10 @@ def cpu_seconds() -> float:
 
 
 class PageExtractor:
-    """Pages in, texts out. With `workers` at 0 it works in the calling thread; threads may share one.
+    """Pages in, texts out. With `workers` at 0 it works in the calling thread; threads may share one."""
 
-    seconds: a page that takes a worker longer has no text. What becomes of a page then depends on the machine, so this
-    is for those who are waited for, and not for collections.
-    """
-
-    def __init__(self, settings: TextSettings, *, workers: int = 0, seconds: float | None = None) -> None:
-        self.settings, self.workers, self.seconds = settings, workers, seconds
+    def __init__(self, settings: TextSettings, *, workers: int = 0) -> None:
+        self.settings, self.workers = settings, workers
         self._idle: LifoQueue[_Process] = LifoQueue()
         weakref.finalize(self, _end, self._idle)
 
@@ -110,8 +106,7 @@ class PageExtractor:
             assert worker.stdin
             wire.send(worker.stdin, request(pages, self.settings.extract, self.settings.links))
             most = sum(_MOST * len(page) + _MOST_MORE for page, _, _ in pages)
-            given_up = _either(abandoned, self.seconds)
-            fields = wire.receive(_exactly(worker, given_up), fields=1 + 2 * len(pages), most=most)
+            fields = wire.receive(_exactly(worker, abandoned), fields=1 + 2 * len(pages), most=most)
             read, spent = answered(fields)
         except (OSError, EOFError, ValueError):  # it died, or what it says makes no sense
             worker.kill()
@@ -126,29 +121,17 @@ class PageExtractor:
         return read
 
 
-def _either(abandoned: Callable[[], bool] | None, seconds: float | None) -> Callable[[], bool] | None:
-    """Return what stops reading: the caller, or the clock."""
-    if seconds is None:
-        return abandoned
-    end = time.monotonic() + seconds
-
-    def over() -> bool:
-        if time.monotonic() > end:
-            raise EOFError
-        return abandoned is not None and abandoned()
-
-    return over
-
-
 def try_worker() -> str | None:
-    """Start a worker and stop it again. Return what it was confined by; None where no extractor is installed.
+    """Read a page in a worker. Return what that was confined by; None where no extractor is installed.
+
+    What reading pages has to compile is compiled then, too.
 
     Raises:
         ReaderError: It does not start.
     """
     if extractor() is None:
         return None
-    _stop(_start())
+    PageExtractor(TextSettings(), workers=1)([(b"<p>a rose", None, None)])
     return confinement()
 
 

@@ -134,10 +134,9 @@ def _stored(site: Site, id_: str, place: int) -> "Full":
 def _compared(first: "Source", second: "Source") -> "PairReport":
     from neardup.comparing.report import compare_sources
     from neardup.recipes import choose_recipe
-    from neardup.service.measuring import LONGEST
 
     recipe = choose_recipe(None)
-    return compare_sources(first, second, chosen=recipe, passage=recipe.shingles.width, seconds=LONGEST)
+    return compare_sources(first, second, chosen=recipe, passage=recipe.shingles.width)
 
 
 def _for_people(error: InputError) -> str:
