@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -10,6 +12,14 @@ from neardup.errors import UsageError
 from neardup.service.private import LONGEST, read_private
 
 NOBODY = 65534
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that others may enter, which those of pytest are not."""
+    with TemporaryDirectory(prefix="neardup-private-") as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
 
 
 def file_of(path, mode=0o600, owner=None, content=b"secret"):
@@ -81,19 +91,17 @@ def test_a_credential_of_systemd_may_be_readable_by_its_group(tmp_path, monkeypa
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files to others")
-def test_a_file_of_another_user_is_refused_and_one_of_root_for_our_group_is_not(tmp_path):
+def test_a_file_of_another_user_is_refused_and_one_of_root_for_our_group_is_not(open_folder):
     """As another user, in a process of its own."""
     with pytest.raises(UsageError, match=f"belongs to another user .uid {NOBODY}"):
-        read_private(file_of(tmp_path / "theirs", 0o600, (NOBODY, NOBODY)), "--tokens")
+        read_private(file_of(open_folder / "theirs", 0o600, (NOBODY, NOBODY)), "--tokens")
     cases = {
-        "own": file_of(tmp_path / "own", 0o600, (NOBODY, NOBODY)),
-        "own-group": file_of(tmp_path / "own-group", 0o640, (NOBODY, NOBODY)),
-        "root-group": file_of(tmp_path / "root-group", 0o440, (0, NOBODY)),
-        "root-writable": file_of(tmp_path / "root-writable", 0o460, (0, NOBODY)),
-        "daemon": file_of(tmp_path / "daemon", 0o640, (1, NOBODY)),
+        "own": file_of(open_folder / "own", 0o600, (NOBODY, NOBODY)),
+        "own-group": file_of(open_folder / "own-group", 0o640, (NOBODY, NOBODY)),
+        "root-group": file_of(open_folder / "root-group", 0o440, (0, NOBODY)),
+        "root-writable": file_of(open_folder / "root-writable", 0o460, (0, NOBODY)),
+        "daemon": file_of(open_folder / "daemon", 0o640, (1, NOBODY)),
     }
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        os.chmod(folder, 0o755)
     code = (
         "import os, sys\n"
         "from neardup.errors import UsageError\n"
