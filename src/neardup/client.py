@@ -25,7 +25,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -49,6 +49,12 @@ RETRIES = 3
 
 LONGEST_WAIT = 10.0
 """Seconds between two attempts, whatever a service asks for."""
+
+LARGEST_ANSWER = 256 << 20
+"""Bytes of an answer: the longest that a service gives is the sketches of the longest body that it takes."""
+
+LARGEST_LINE = 16 << 20
+"""Bytes of an answer in a stream, which is about one document."""
 
 _IDLE = 60.0
 """Seconds after which a connection is not used again: the service closes them after 75."""
@@ -321,7 +327,10 @@ class Client:
                 headers = {**self._headers, **({"Content-Type": "application/json"} if body is not None else {})}
                 connection.request(method, self._prefix + path, body, headers)
                 response = connection.getresponse()
-                content = response.read()
+                content = self._read(response)
+            except StoreError:  # longer than any answer
+                connection.close()
+                raise
             except (OSError, HTTPException) as error:
                 connection.close()
                 if left and (safe or not sent) and not isinstance(error, TimeoutError):
@@ -335,6 +344,21 @@ class Client:
                 continue
             return response.status, found
         raise AssertionError("the last attempt returns or raises")
+
+    def _read(self, response: HTTPResponse) -> bytes:
+        """Read an answer, which must end within LARGEST_ANSWER bytes."""
+        pieces, size = [], 0
+        while piece := response.read(1 << 20):
+            pieces.append(piece)
+            size += len(piece)
+            if size > LARGEST_ANSWER:
+                raise self._too_long(LARGEST_ANSWER)
+        if response.length:  # of the bytes that were announced; read() of a number of them does not mind
+            raise IncompleteRead(b"", response.length)
+        return b"".join(pieces)
+
+    def _too_long(self, limit: int) -> StoreError:
+        return StoreError(f"{self.address}: answers with more than {limit:,} bytes; that is no neardup service.")
 
     def _connection(self) -> HTTPConnection:
         """One that is open and was not closed from the other side, or a new one."""
@@ -405,8 +429,10 @@ class Client:
         try:
             with connection.getresponse() as response:
                 if response.status != 200:
-                    _refuse(_parsed(response.read(), response.status, self.address))
-                while line := response.readline():
+                    _refuse(_parsed(self._read(response), response.status, self.address))
+                while line := response.readline(LARGEST_LINE + 1):
+                    if len(line) > LARGEST_LINE:
+                        raise self._too_long(LARGEST_LINE)
                     yield line
         except (OSError, HTTPException) as error:
             sender.check()  # if the documents themselves failed, that is the error
@@ -421,7 +447,7 @@ class Client:
     ) -> Iterator[Found]:
         answered = 0
         for line in lines:
-            found = json.loads(line)
+            found = _parsed(line, 200, self.address)
             if "error" in found:
                 self._line_refused(found, answered, on_error)
             else:
@@ -576,7 +602,7 @@ def _encoded(value: dict[str, Any]) -> bytes:
 def _parsed(content: bytes, status: int, address: str) -> dict[str, Any]:
     try:
         found = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise StoreError(f"{address}: answers with {status} and no JSON; that is no neardup service.")

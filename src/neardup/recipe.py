@@ -178,7 +178,7 @@ class Recipe:
             values = tomllib.loads(text)
             values.pop("about", None)
             return cls.from_dict(values)
-        except (tomllib.TOMLDecodeError, TypeError) as error:
+        except (tomllib.TOMLDecodeError, TypeError, RecursionError) as error:
             raise RecipeError(f"this is not a recipe in TOML: {error}") from error
 
 

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import zlib
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,14 @@ def test_names() -> None:
     assert compression_of("a/b.JSONL.GZ") == ("gz", "a/b.JSONL")
     assert compression_of("a.zst") == ("zst", "a")
     assert compression_of("a.jsonl") == (None, "a.jsonl")
+
+
+def test_an_xz_dictionary_of_a_gigabyte_is_refused(tmp_path: Path) -> None:
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]
+    data = bytearray(lzma.compress(b"words", filters=filters))
+    at = data.index(b"\x21\x01\x10")  # the filter, the length of its properties, the size of the dictionary
+    data[at + 2] = 36  # 1 GB
+    data[at + 6 : at + 10] = zlib.crc32(data[12 : at + 6]).to_bytes(4, "little")
+    (tmp_path / "a.xz").write_bytes(bytes(data))
+    with pytest.raises(InputError, match=r"a dictionary that takes more than 268,435,456 bytes"):
+        open_plain(str(tmp_path / "a.xz"), "xz", "a.xz").read()

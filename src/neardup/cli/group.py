@@ -1,7 +1,9 @@
 """neardup group [FILE|-]."""
 
+import io
 import sys
 from collections import Counter
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +20,9 @@ _FORMATS = ("elastic", "solr", "meilisearch", "searxng", "plain")
 
 MOST = 100_000
 """Results of one list. Each is compared with all that are shown before it; a collection has a better way."""
+
+LARGEST = 64 << 20
+"""Bytes of a response, unless more are allowed. As objects of Python they take up to twenty times that."""
 
 _TAKES = "Give the response of a search engine as JSON, a list of objects, or JSONL; also compressed."
 
@@ -53,8 +58,9 @@ _TAKES = "Give the response of a search engine as JSON, a list of objects, or JS
 @click.option("--html-field", metavar="NAME", help="Field with the HTML.  [default: guessed]")
 @click.option("--signature-field", metavar="NAME", help="Field with the signature.  [default: neardup_signature]")
 @click.option("--id-field", metavar="NAME", help="Field with the id.  [default: guessed]")
+@click.option("--max-bytes", default=LARGEST, show_default=True, help="Longer responses, once unpacked, are errors.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-def command(file: str, show: Any, format_: str | None, quiet: bool, **given: Any) -> None:
+def command(file: str, show: Any, format_: str | None, max_bytes: int, quiet: bool, **given: Any) -> None:
     """Group the near-duplicates of search results under the best-ranked one.
 
     FILE is the response of a search engine as JSON (Elasticsearch, OpenSearch, Solr, Meilisearch, SearXNG), a list of
@@ -79,18 +85,13 @@ def command(file: str, show: Any, format_: str | None, quiet: bool, **given: Any
     if file == "-" and sys.stdin.isatty():
         talk.say("Reading standard input: a response as JSON, or a result a line; Ctrl-D ends it.")
     names = {given[name] for name in ("text_field", "html_field", "signature_field", "id_field")} - {None}
-    results, lines = _parsed(*_read(file), format_, names)
+    results, lines = _parsed(*_read(file, max_bytes), format_, names)
     fields = Fields(given["text_field"], given["html_field"], given["signature_field"], given["id_field"])
     try:
         page = read(results, format=format_, fields=fields)
     except MissingField as error:
         raise UsageError(f"--{error.role}-field {error.path}: {error.why}") from error
-    number = len(page.results)
-    if number > MOST:
-        raise UsageError(
-            f"{file}: has {number:,} results, and a list of more than {MOST:,} is a collection. Remove its "
-            "near-duplicates with: neardup dedup"
-        )
+    _refuse_many(file, len(page.results))
     apart = PageExtractor(PAGES, workers=1)  # pages come from anywhere, and one may kill the parser
     when_compiling(lambda: talk.say("Compiling, once on this machine: up to half a minute."))
     how = {name: given[name] for name in ("threshold", "query", "contained")}
@@ -103,15 +104,17 @@ def command(file: str, show: Any, format_: str | None, quiet: bool, **given: Any
     talk.say(_sentence(grouped, given["query"]))
 
 
-def _read(file: str) -> tuple[bytes, str]:
+def _read(file: str, limit: int) -> tuple[bytes, str]:
     """What is in it, and how it is called."""
     from neardup.sources.compression import compression_of, open_plain
+    from neardup.sources.files import read_at_most
 
+    advice = "Ask for fewer results, or allow more with --max-bytes. A collection is for: neardup dedup"
     if file == "-":
         with reading_input():
-            return sys.stdin.buffer.read(), "stdin"
+            return read_at_most(sys.stdin.buffer, limit, "stdin", advice), "stdin"
     with open_plain(file, compression_of(file)[0], file) as stream:
-        return stream.read(), file
+        return read_at_most(stream, limit, file, advice), file
 
 
 def _parsed(data: bytes, name: str, format: str | None, names: set[str]) -> tuple[Any, bool]:
@@ -121,11 +124,15 @@ def _parsed(data: bytes, name: str, format: str | None, names: set[str]) -> tupl
     from neardup.refine.formats.verbatim import loads
 
     data = data.removeprefix(b"\xef\xbb\xbf")
-    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
-    if not lines:
+    lines = ((number, line) for number, line in enumerate(io.BytesIO(data), 1) if line.strip())
+    first, second = next(lines, None), next(lines, None)
+    if first is None:
         raise InputError(f"{name}: is empty. {_TAKES}")
-    if len(lines) > 1 and _is_object(lines[0][1]):
-        return [loads(line, f"{name}, line {number}") for number, line in lines], True
+    if second is not None and _is_object(first[1]):
+        told = islice(chain([first, second], lines), MOST + 1)
+        some = [loads(line, f"{name}, line {number}") for number, line in told]
+        _refuse_many(name, len(some))
+        return some, True
     if data.startswith(b"PAR1"):
         raise InputError(f"{name}: is Parquet. {_TAKES}")
     try:
@@ -137,6 +144,14 @@ def _parsed(data: bytes, name: str, format: str | None, names: set[str]) -> tupl
         if format == "plain" or (format is None and (usual | names) & found.keys()):  # JSONL of one line
             return [found], True
     return found, False
+
+
+def _refuse_many(name: str, results: int) -> None:
+    if results > MOST:
+        raise UsageError(
+            f"{name}: has more than {MOST:,} results, which is a collection. Remove its near-duplicates with: neardup "
+            "dedup"
+        )
 
 
 def _is_object(line: bytes) -> bool:

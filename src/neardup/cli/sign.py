@@ -87,8 +87,8 @@ def _lines(named: tuple[str, ...], given: dict[str, Any], counted: Counted, talk
     from neardup.cli.index.lines import LineReading, file_lines, live_lines
     from neardup.sources.fields import NONE
 
-    held = 1 << 62 if given["on_error"] == "pass" else given["max_document_bytes"]
-    how = LineReading("jsonl", given["text_field"], NONE, NONE, given["html"], held)
+    held = LineReading.held(given["max_document_bytes"], given["on_error"])
+    how = LineReading("jsonl", given["text_field"], NONE, NONE, given["html"], **held)
     if named == ("-",):
         yield from live_lines(how, counted.problems, talk.say, nullcontext)
         return

@@ -8,7 +8,6 @@ Readings    the two documents' text under the text settings of a recipe, made on
 import os
 import sys
 from dataclasses import dataclass, replace
-from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,7 @@ from neardup.errors import InputError, UsageError
 from neardup.shingles import ShingleSettings
 from neardup.sources.base import Documents
 from neardup.sources.compression import compression_of, open_plain
-from neardup.sources.files import is_remote, is_web, printable
+from neardup.sources.files import is_remote, is_web, printable, read_at_most
 from neardup.text.batches import TextBatch, readable, text_batch
 from neardup.text.settings import TextSettings
 from neardup.text.workers import PageExtractor
@@ -26,6 +25,7 @@ from neardup.verify.resemblance import Overlap
 LARGEST = 64 << 20
 """Bytes of a document, unless more are allowed."""
 
+_TOO_LONG = "Allow more with --max-document-bytes (max_document_bytes=…), or compare parts of it."
 _HTML_ENDINGS = (".html", ".htm", ".xhtml")
 _TEXT_ENDINGS = (".txt", ".text", ".md", ".rst", ".csv", ".tsv", ".json", ".jsonl", ".py", ".tex")
 _HTML_BEGINS = (b"<!doctype html", b"<html", b"<head", b"<body")
@@ -83,7 +83,7 @@ def open_source(
         )
     path = os.fspath(given)
     if path == "-":
-        data = _read(sys.stdin.buffer, "standard input", max_document_bytes)
+        data = read_at_most(sys.stdin.buffer, max_document_bytes, "standard input", _TOO_LONG)
         return _checked(Source("-", data, begins_as_html(data) if html is None else html, url))
     shown = inert(printable(path))
     stored = path.split("?")[0].split("#")[0] if is_web(path) else path
@@ -91,7 +91,7 @@ def open_source(
     if not is_remote(path):
         _check_file(path, shown)
     with open_plain(path, compression, shown) as file:
-        data = _read(file, shown, max_document_bytes)
+        data = read_at_most(file, max_document_bytes, shown, _TOO_LONG)
     source = Source(shown, data, False, url or (path if is_remote(path) else None))
     if html is None:
         ending = os.path.splitext(stored)[1].lower()
@@ -130,22 +130,9 @@ def _check_file(path: str, shown: str) -> None:
         raise InputError(f"{shown}: {where}. Check the name; a text itself can be given on standard input, as -.")
 
 
-def _read(file: BinaryIO, name: str, limit: int) -> bytes:
-    """All of it, but not more than is allowed."""
-    pieces, size = [], 0
-    while block := file.read(min(1 << 20, limit + 1 - size)):
-        pieces.append(block)
-        size += len(block)
-        _check_size(name, size, limit)
-    return b"".join(pieces)
-
-
 def _check_size(name: str, size: int, limit: int) -> None:
     if size > limit:
-        raise InputError(
-            f"{name}: has more than {limit:,} bytes. Allow more with --max-document-bytes (max_document_bytes=…), or "
-            "compare parts of it."
-        )
+        raise InputError(f"{name}: has more than {limit:,} bytes. {_TOO_LONG}")
 
 
 def begins_as_html(data: bytes) -> bool:

@@ -25,9 +25,12 @@ import pyarrow.parquet as pq
 
 from neardup.errors import InputError
 from neardup.sources.compression import compression_of, open_plain
-from neardup.sources.files import printable
+from neardup.sources.files import printable, read_at_most
 
 FORMATS = {".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+
+LARGEST = 256 << 20
+"""Bytes of a file of labels, unpacked: all of it is held, and its rows beside it."""
 
 _EXACT = 2**53
 """Whole numbers below this are exact as fractions."""
@@ -92,7 +95,7 @@ def _file(path: str, what: str) -> Columns:
             ".xz too)."
         )
     with open_plain(path, compression, name) as stream:
-        content = stream.read()
+        content = read_at_most(stream, LARGEST, name, "Labels are read as a whole; leave out what is not asked for.")
     if not content.strip():
         raise InputError(f"{name}: is empty.")
     if format_ == "parquet":

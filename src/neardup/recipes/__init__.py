@@ -29,6 +29,9 @@ from neardup.sketches.minhash import MinHashSettings
 from neardup.sketches.odd import THROWS, OddSettings
 from neardup.text.settings import TextSettings
 
+LARGEST = 64 << 10
+"""Bytes of a recipe's file; ours have 2,000."""
+
 _ORDER = (
     "default",
     "web",
@@ -120,7 +123,10 @@ def load_recipe(name: str | Path) -> Recipe:
     path = Path(name)
     if path.suffix == ".toml" or path.is_file():
         try:
-            text = path.read_text(encoding="utf-8")
+            with path.open("rb") as file:
+                text = file.read(LARGEST + 1).decode()
+            if len(text) > LARGEST:
+                raise RecipeError(f"it has more than {LARGEST:,} characters, and no recipe is so long.")
             if not text.strip():
                 raise RecipeError("it is empty; `neardup recipes NAME` prints one to begin with.")
             return Recipe.from_toml(text)

@@ -4,7 +4,7 @@
     stamps          whether an input is still the one that was found
     fields          which columns are the text, the id, the address
     base            Fields, InputFile, Split, Documents, Problems; Format: splits, read, table, write
-    parquet         Apache Parquet
+    parquet         Apache Parquet; pages tells how much its rows take before they are unpacked
     jsonl           JSON Lines, kept byte for byte; jsonl_problems says what is wrong with a line
     csv             CSV, TSV
     lines           a line of a text file is a document

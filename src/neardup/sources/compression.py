@@ -32,6 +32,8 @@ ENDINGS: dict[str, Compression] = {".gz": "gz", ".zst": "zst", ".zstd": "zst", "
 
 _READ = 1 << 17
 _BUFFER = 1 << 20
+_XZ_MEMORY = 256 << 20
+"""Bytes that an xz file may ask for: 65 MB where it was made by xz -9. Its header may say 4 GB."""
 
 
 def compression_of(name: str) -> tuple[Compression | None, str]:
@@ -82,7 +84,7 @@ class _Inflate:
 def _decompressor(compression: Compression) -> _Decompressor:
     if compression == "gz":
         return _Inflate()
-    return bz2.BZ2Decompressor() if compression == "bz2" else lzma.LZMADecompressor(lzma.FORMAT_XZ)
+    return bz2.BZ2Decompressor() if compression == "bz2" else lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
 
 class Unpacked(io.RawIOBase):
@@ -128,6 +130,11 @@ class Unpacked(io.RawIOBase):
             return (
                 f"{self._name}: ends in the middle of its {self._compression} data, "
                 f"after {self._delivered:,} bytes of content. Was it cut short on its way here? Fetch it again."
+            )
+        if "Memory usage limit" in str(error):
+            return (
+                f"{self._name}: is compressed with a dictionary that takes more than {_XZ_MEMORY:,} bytes, which is "
+                "not unpacked here. Pack it with a smaller one: xz -dc FILE | xz -9 > NEW."
             )
         if not self._delivered and len(self.member_starts) == 1:
             return (

@@ -89,6 +89,21 @@ def reason(error: BaseException) -> str:
     return told or type(error).__name__
 
 
+def read_at_most(stream: BinaryIO, limit: int, name: str, advice: str) -> bytes:
+    """Read a stream to its end, which must come within `limit` bytes: what is unpacked may have none.
+
+    Raises:
+        InputError: There is more. It says `advice`, which is the next move.
+    """
+    pieces, size = [], 0
+    while piece := stream.read(min(1 << 20, limit + 1 - size)):
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            raise InputError(f"{name}: has more than {limit:,} bytes. {advice}")
+    return b"".join(pieces)
+
+
 def open_binary(path: str) -> BinaryIO:
     """The bytes of a file, seekable, as they are stored."""
     if not is_remote(path):

@@ -20,10 +20,12 @@ from neardup.sources.compression import create
 from neardup.sources.files import is_remote, open_binary
 from neardup.sources.ids import id_types
 from neardup.sources.layout import Layout, layout_of
+from neardup.sources.pages import rows_within
 from neardup.sources.tabular import column_kind, id_column, place, refuse_clash, text_column
 
 _INT96, _INTERVAL = "INT96", "INTERVAL"
 _NEAR_DAYS, _FAR_DAYS = 106_750, 106_750_000  # from 1970 on, in nanoseconds and in microseconds of 64 bits
+_AT_ONCE = 4  # times the longest document is what rows that are read at once may take
 _BUFFER = 1 << 20  # without it Arrow holds a row group's whole column chunk in memory
 
 
@@ -58,7 +60,9 @@ class Parquet(Format):
             cuts.append((start, len(sizes), running))
         return [Split(file, a, b, n, part, len(cuts)) for part, (a, b, n) in enumerate(cuts)]
 
-    def _batches(self, split: Split, columns: list[str] | None, **options: Any) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _batches(
+        self, split: Split, columns: list[str] | None, problems: Problems, **options: Any
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Record batches of a split with the row number, from 1, of their first row in the file."""
         with _open(split.file, **options) as parquet:
             row = 1 + sum(parquet.metadata.row_group(g).num_rows for g in range(split.start))
@@ -66,10 +70,12 @@ class Parquet(Format):
             rows = sum(parquet.metadata.row_group(g).num_rows for g in groups)
             bytes_ = sum(parquet.metadata.row_group(g).total_byte_size for g in groups)
             at_once = max(1, min(ROWS_AT_ONCE, BATCH_BYTES * rows // max(1, bytes_)))
+            at_once = _rows_within(at_once, _AT_ONCE * problems.max_document_bytes, split, parquet.metadata, columns)
             try:
                 for batch in parquet.iter_batches(at_once, row_groups=list(groups), columns=columns, use_threads=False):
-                    yield row, batch
-                    row += batch.num_rows
+                    for part in _in_size(batch):
+                        yield row, part
+                        row += part.num_rows
             except (pa.ArrowException, OSError) as error:
                 raise InputError(
                     f"{split.file.name}: damaged in row groups {split.start} to {split.stop - 1} ({error})."
@@ -82,7 +88,7 @@ class Parquet(Format):
         extra = [c for c in (*fields.columns, fields.url) if c is not None]
         wanted = list(dict.fromkeys([fields.text, *([fields.id] if fields.id else []), *extra]))
         options = _timestamps(split.file, wanted) if _INT96 in _kinds(split.file) else {}
-        for row, batch in self._batches(split, wanted, **options):
+        for row, batch in self._batches(split, wanted, problems, **options):
             yield Documents(
                 text=text_column(batch.column(fields.text), split.file),
                 decoded=column_kind(batch.column(fields.text).type) == "text",
@@ -97,7 +103,7 @@ class Parquet(Format):
         kinds = _kinds(split.file)
         options = _timestamps(split.file, None) if _INT96 in kinds else {}
         intervals = _layout(split.file).intervals if _INTERVAL in kinds else []
-        for _, batch in self._batches(split, None, **options):
+        for _, batch in self._batches(split, None, problems, **options):
             yield _with_intervals(batch, intervals, split.file) if intervals else batch
 
     def write(
@@ -122,22 +128,57 @@ class Parquet(Format):
                 store_schema=False,
             ) as writer,
         ):
-            for rows in ahead(grouped(self._kept(split, keep, notes, schema, layout), schema), depth=1):
+            for rows in ahead(grouped(self._kept(split, keep, notes, schema, layout, problems), schema), depth=1):
                 writer.write_table(rows)
         layout.restore(target, added)
 
     def _kept(
-        self, split: Split, keep: NDArray[np.bool_], notes: pa.Table | None, schema: pa.Schema, layout: Layout
+        self,
+        split: Split,
+        keep: NDArray[np.bool_],
+        notes: pa.Table | None,
+        schema: pa.Schema,
+        layout: Layout,
+        problems: Problems,
     ) -> Iterator[pa.RecordBatch]:
         """The rows to keep, as they are stored."""
         at = 0
-        for _, batch in self._batches(split, None, metadata=layout.bare):
+        for _, batch in self._batches(split, None, problems, metadata=layout.bare):
             rows = slice(at, at + batch.num_rows)
             at = rows.stop
             if notes is not None:
                 added = notes.slice(rows.start, batch.num_rows).combine_chunks().to_batches()
                 batch = pa.RecordBatch.from_arrays([*batch.columns, *added[0].columns], schema=schema)
             yield batch.filter(pa.array(keep[rows]))
+
+
+def _rows_within(rows: int, most: int, split: Split, metadata: pq.FileMetaData, columns: list[str] | None) -> int:
+    """Return how many of `rows` may be read at once, so that no column takes more than `most` bytes.
+
+    Of remote files all: their pages would be fetched twice.
+    """
+    if is_remote(split.file.path):
+        return rows
+    schema = metadata.schema
+    names = [schema.column(c).path.partition(".")[0] for c in range(metadata.num_columns)]
+    wanted = [c for c, name in enumerate(names) if columns is None or name in columns]
+    with open(split.file.path, "rb") as stored:
+        try:
+            groups = (metadata.row_group(g) for g in range(split.start, split.stop))
+            return min(rows_within(rows, most, stored, split.file.name, group, wanted) for group in groups)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{split.file.name}: damaged in row groups {split.start} to {split.stop - 1} (no page is where one "
+                f"should be: {error})."
+            ) from error
+
+
+def _in_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Cut a batch that is much larger than it should be; parts are copies, for a slice would hold all of it."""
+    parts = min(batch.num_rows, batch.nbytes // (2 * BATCH_BYTES) + 1)
+    if parts < 2:
+        return iter([batch])
+    return (batch.take(pa.array(rows)) for rows in np.array_split(np.arange(batch.num_rows), parts))
 
 
 def _open(file: InputFile, **options: Any) -> pq.ParquetFile:

@@ -15,6 +15,11 @@ Struct = dict[int, tuple[int, Any]]
 
 def decode(data: bytes) -> Struct:
     """Read one struct. Damaged data raise ValueError."""
+    return decode_prefix(data)[0]
+
+
+def decode_prefix(data: bytes) -> tuple[Struct, int]:
+    """Read the struct that data begin with, and tell where it ends. Damaged data raise ValueError."""
     at = 0
 
     def varint() -> int:
@@ -40,6 +45,12 @@ def decode(data: bytes) -> Struct:
         at += size
         return piece
 
+    def announced(size: int) -> int:
+        """Elements that are announced: each takes a byte at least, so there are no more than bytes."""
+        if size > len(data) - at:
+            raise ValueError(f"{size:,} values are announced in {len(data) - at:,} bytes")
+        return size
+
     def value(kind: int) -> Any:
         if kind in (I16, I32, I64):
             number = varint()
@@ -50,7 +61,7 @@ def decode(data: bytes) -> Struct:
             return struct()
         if kind in (LIST, SET):
             (head,) = taken(1)
-            size = varint() if head >> 4 == 15 else head >> 4
+            size = announced(varint()) if head >> 4 == 15 else head >> 4
             return head & 15, [value(head & 15) for _ in range(size)]
         if kind in (TRUE, FALSE, BYTE):
             return taken(1)
@@ -59,7 +70,7 @@ def decode(data: bytes) -> Struct:
         if kind == UUID:
             return taken(16)
         if kind == MAP:
-            size = varint()
+            size = announced(varint())
             kinds = taken(1)[0] if size else 0
             return kinds, [(value(kinds >> 4), value(kinds & 15)) for _ in range(size)]
         raise ValueError(f"there is no type {kind}")
@@ -77,7 +88,7 @@ def decode(data: bytes) -> Struct:
         return fields
 
     try:
-        return struct()
+        return struct(), at
     except (IndexError, RecursionError) as error:
         raise ValueError("the data end too early, or nest too deep") from error
 

@@ -123,9 +123,9 @@ def line_reading(given: dict[str, Any]) -> "LineReading":
             f"-: standard input is read line by line, and {given['format_']} has no lines. Name files, or give a "
             "document a line (--format jsonl, --format lines)."
         )
-    held = 1 << 62 if given["on_error"] == "pass" else given["max_document_bytes"]
+    held = LineReading.held(given["max_document_bytes"], given["on_error"])
     names = ("text_field", "id_field", "url_field", "html")
-    return LineReading(given["format_"] or "jsonl", **{name: given[name] for name in names}, limit=held)
+    return LineReading(given["format_"] or "jsonl", **{name: given[name] for name in names}, **held)
 
 
 def progress(named: tuple[str, ...], talk: "Talk") -> AbstractContextManager[object]:

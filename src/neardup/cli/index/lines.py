@@ -32,6 +32,8 @@ from neardup.sources.linewise import BLOCK_BYTES, WholeLines
 AT_ONCE = 1000
 """Documents of a batch, at the most."""
 
+_PASSED_ON = 16
+
 _LINGER = 0.05
 """Seconds for which more lines are waited for when some are there."""
 
@@ -74,6 +76,14 @@ class LineReading:
     html: bool | None = None
     limit: int = 64 << 20
     """Bytes of a line, at the most; longer ones are never held."""
+    passing: bool = False
+    """Lines that cannot be read are passed on, so one that is not held ends the reading."""
+
+    @classmethod
+    def held(cls, max_document_bytes: int, on_error: str) -> dict[str, Any]:
+        """How long lines may be: as documents, and what is passed on untouched up to sixteen times that."""
+        passing = on_error == "pass"
+        return {"limit": max_document_bytes * _PASSED_ON if passing else max_document_bytes, "passing": passing}
 
 
 Say = Callable[[str], None]
@@ -173,7 +183,12 @@ class _Reader:
         self.file, self.how, self.problems, self.say = file, how, problems, say
 
     def too_long(self, number: int, length: int) -> None:
-        """Report a line that was not held."""
+        """Report a line that was not held, or that is longer than a document may be."""
+        if length > self.how.limit and self.how.passing:
+            raise InputError(
+                f"{self.file.name}:{number}: the line has {length:,} bytes, and no more than {self.how.limit:,} are "
+                "held to be passed on. Raise --max-document-bytes, or leave such lines out with --on-error skip."
+            )
         detail = f"the line has {length:,} bytes, more than {self.problems.max_document_bytes:,}"
         self.problems.report(self.file.name, number, "too long", detail, "Raise --max-document-bytes")
 

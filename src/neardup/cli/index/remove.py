@@ -16,6 +16,9 @@ from neardup.errors import InputError
 _AT_ONCE = 1000
 _SHOWN = 20
 
+LONGEST_LINE = 64 << 20
+"""Bytes of a line: an id, or a whole document as JSON."""
+
 
 @click.command(no_args_is_help=True)
 @index_path
@@ -60,11 +63,14 @@ def remove(path: str, ids: tuple[str, ...], **given: Any) -> None:
 
 def _lines() -> Iterator[bytes]:
     with reading_input():
-        yield from sys.stdin.buffer
+        while line := sys.stdin.buffer.readline(LONGEST_LINE + 1):
+            yield line
 
 
 def _read(field: str) -> Iterator[str]:
     for number, raw in enumerate(_lines(), 1):
+        if len(raw) > LONGEST_LINE:
+            raise InputError(f"stdin:{number}: has more than {LONGEST_LINE:,} bytes. Give an id a line.")
         try:
             line = raw.decode().strip()
         except UnicodeDecodeError as error:
@@ -77,7 +83,7 @@ def _read(field: str) -> Iterator[str]:
             continue
         try:
             found = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"stdin:{number}: not JSON: {error}.") from error
         id = found.get(field)
         if not isinstance(id, str | int | float) or isinstance(id, bool):
