@@ -213,4 +213,4 @@ def test_many_tiny_documents_are_refused_beside(service):
     asking.start()
     assert service.http.get("/healthz").status_code == 200
     asking.join(30)
-    assert "100,000 documents" in problem(answers[0], 413, "too-large")["detail"]
+    assert "1,000 documents" in problem(answers[0], 413, "too-large")["detail"]

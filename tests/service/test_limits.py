@@ -136,3 +136,16 @@ def test_a_body_where_none_is_expected(narrow):
         status, _, body = answer_on(sock)
         assert (status, body) == (200, b'{"status":"alive"}')
         assert sock.recv(1000) == b""
+
+
+def test_many_fields_are_refused_before_they_are_decoded():
+    from neardup.service.problems import Problem
+    from neardup.service.settings import Limits
+    from neardup.service.shapes import Grouping, Sketching
+    from neardup.service.weighing import MOST_VALUES, check_fields
+
+    for shape, most in ((Grouping, MOST_VALUES), (Sketching, 4 * 1000 + 4)):
+        check_fields(b'{"a":1}' * most, shape, Limits())
+        check_fields(b'"say \\":\\" here"' * (2 * most), shape, Limits())
+        with pytest.raises(Problem, match="Send fewer"):
+            check_fields(b'{"a":1}' * (most + 1), shape, Limits())

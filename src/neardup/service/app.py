@@ -36,7 +36,7 @@ from neardup.service.settings import Limits, Settings
 from neardup.service.shapes import Expiring, Grouping, too_long
 from neardup.service.streams import Ending, converse
 from neardup.service.tokens import Token
-from neardup.service.weighing import weigh
+from neardup.service.weighing import check_fields, weigh
 
 if TYPE_CHECKING:
     from neardup.searching import Collection
@@ -462,6 +462,7 @@ def _unknown(found: Mapping[str, Route | Page]) -> Problem:
 
 def _read(route: Route, body: bytes, limits: Limits) -> tuple[Any, int, int]:
     """What a body says, the number of its documents, and the bytes that their contents take in memory."""
+    check_fields(body, route.takes, limits)
     asked = _decoded(route, body)
     if isinstance(asked, Grouping):
         return asked, *weigh(asked, limits)
