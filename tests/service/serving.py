@@ -37,6 +37,11 @@ def name(slash: str = "/") -> str:
     return f"https:{slash}{slash}{os.getpid()}.example{slash}{next(_NUMBERS)}?a=b c&ü"
 
 
+def path_of(route: Any, id_: str = "nothing") -> str:
+    """An address of a route, of the default index, a document that may not be there and a job that is not."""
+    return str(route.path.format(index="default", id=id_, job="nothing"))
+
+
 class Service:
     """`neardup serve`, ready to be asked."""
 

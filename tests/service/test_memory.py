@@ -16,7 +16,7 @@ import pytest
 
 from neardup.service.problems import KINDS, let_go
 from neardup.service.routes import ROUTES
-from tests.service.serving import READ, WRITE, Service, fresh
+from tests.service.serving import READ, WRITE, Service, fresh, path_of
 
 SIZE = 300_000
 TIMES = 1000
@@ -46,7 +46,7 @@ def _sent(method: str, path: str, body: str = "", kind: str = JSON, token: str =
 
 def _for_route(route):
     """Every way in which one address can be refused, with the kind that says so."""
-    path = route.path.replace("{index}", "default").replace("{id}", "x" * 2000)
+    path = path_of(route, "x" * 2000)
     post = route.method == "POST"
     bulk = BULK if post else ""
     yield "no-token", _sent(route.method, path, bulk, token="a token of another service")

@@ -41,7 +41,7 @@ from neardup.service.problems import KINDS, Problem
 from neardup.service.routes import ROUTES
 from neardup.service.settings import Limits
 from tests.corpus import documents
-from tests.service.serving import READ, WRITE, fresh, problem, serving
+from tests.service.serving import READ, WRITE, fresh, path_of, problem, serving
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 SHOWN = [page for page in PAGES if page.method == "GET" and "{" not in page.path and page.gives.startswith("text/html")]
@@ -87,7 +87,7 @@ def test_no_address_of_a_page_is_open(guarded, page):
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.level != "open"], ids=lambda route: route.path)
 def test_a_password_is_for_pages_alone(guarded, route):
     """A browser sends it along, whoever makes it ask."""
-    path = route.path.replace("{index}", "default").replace("{id}", "nothing")
+    path = path_of(route)
     problem(guarded.http.request(route.method, path, headers=basic(WRITE)), 401, "no-token")
 
 
@@ -170,7 +170,7 @@ def test_other_methods(service):
 
 def test_without_an_index(searching):
     for route in ROUTES:
-        path = route.path.replace("{index}", "default").replace("{id}", "nothing")
+        path = path_of(route)
         answer = searching.http.request(route.method, path, headers={"Content-Type": "application/json"})
         if route.of_index:
             assert "neardup serve INDEX" in problem(answer, 404, "no-index")["detail"]

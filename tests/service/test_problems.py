@@ -6,7 +6,7 @@ import pytest
 
 from neardup.service.problems import KINDS
 from neardup.service.routes import ROUTES
-from tests.service.serving import WRITE, answer_on, fresh, name, problem
+from tests.service.serving import WRITE, answer_on, fresh, name, path_of, problem
 
 JSON = {"Content-Type": "application/json"}
 OURS = {"Authorization": f"Bearer {WRITE}"}
@@ -114,7 +114,7 @@ def test_browsers_get_a_page_of_it(service, path, status):
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_other_methods(service, route):
     allowed = {other.method for other in ROUTES if other.path == route.path}
-    path = route.path.replace("{index}", "default").replace("{id}", "x")
+    path = path_of(route)
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"} - allowed:
         answer = service.http.request(method, path)
         problem(answer, 405, "method")
