@@ -20,7 +20,7 @@ import httpx
 
 T = TypeVar("T")
 
-READ, WRITE = "read-token-of-the-tests", "write-token-of-the-tests"
+READ, WRITE, ADMIN = "read-token-of-the-tests", "write-token-of-the-tests", "admin-token-of-the-tests"
 
 _WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lmnrstx"]
 _NUMBERS = itertools.count()

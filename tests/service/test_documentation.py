@@ -27,7 +27,8 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def documented(folder):
-    with serving(folder / "seen.ndx", "--write-token-file", str(folder / "write-token")) as made:
+    # Compiling beside other tests may take longer than a request has time by default.
+    with serving(folder / "seen.ndx", "--write-token-file", str(folder / "write-token"), "--timeout", "300") as made:
         yield made
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from neardup.service.problems import KINDS, let_go
 from neardup.service.routes import ROUTES
-from tests.service.serving import READ, WRITE, Service, fresh, path_of
+from tests.service.serving import ADMIN, READ, WRITE, Service, fresh, path_of
 
 SIZE = 300_000
 TIMES = 1000
@@ -52,19 +52,21 @@ def _for_route(route):
     yield "no-token", _sent(route.method, path, bulk, token="a token of another service")
     yield "method", _sent("PATCH", path, BULK)
     yield "foreign-origin", _sent(route.method, path, bulk, Origin="https://evil.example")
-    if route.level == "write":
-        yield "forbidden", _sent(route.method, path, bulk, token=READ)
-    if not post:
+    if route.level != "read":
+        yield "forbidden", _sent(route.method, path, bulk, token=READ if route.level == "write" else WRITE)
+    if route.takes is None:
         return
-    yield "media-type", _sent("POST", path, BULK, "text/plain")
+    token = ADMIN if route.level == "admin" else WRITE
+    yield "media-type", _sent("POST", path, BULK, "text/plain", token)
     if route.stream:
         wrong = ["{" + BULK, json.dumps({"id": 1, "text": BULK})]
         wrong += [json.dumps({"id": "taken", "text": BULK})] * route.path.endswith("/add")
         yield "", _sent("POST", path, "\n".join(wrong), LINES)
         return
-    yield "not-json", _sent("POST", path, BULK)
-    yield "invalid", _sent("POST", path, json.dumps({"id": 1, "text": BULK, "results": 1, "documents": 1}))
-    yield "too-large", _sent("POST", path, json.dumps({"id": "a", "text": BULK * 14}))
+    yield "not-json", _sent("POST", path, BULK, token=token)
+    wrong = json.dumps({"id": 1, "text": BULK, "results": 1, "documents": 1})
+    yield "invalid", _sent("POST", path, wrong, token=token)
+    yield "too-large", _sent("POST", path, json.dumps({"id": "a", "text": BULK * 14}), token=token)
 
 
 def _others():
@@ -126,7 +128,7 @@ from neardup.index import Index
 from neardup.service import Limits, Log, Settings, address_of, listen, serve
 from neardup.service.tokens import Token
 limits = Limits(body=4_000_000, document=800_000, seconds=20)
-tokens = tuple(Token.of(right, os.environ[right.upper()], right) for right in ("read", "write"))
+tokens = tuple(Token.of(right, os.environ[right.upper()], right) for right in ("read", "write", "admin"))
 settings = Settings(limits, tokens)
 
 def ready():
@@ -142,7 +144,7 @@ class Uncollected(Service):
     """A service without Python's collector: what is in a cycle stays, so a cycle cannot hide."""
 
     def __init__(self, index: Path) -> None:
-        self._begin([sys.executable, "-c", _SCRIPT, str(index)], {"READ": READ, "WRITE": WRITE})
+        self._begin([sys.executable, "-c", _SCRIPT, str(index)], {"READ": READ, "WRITE": WRITE, "ADMIN": ADMIN})
 
 
 def test_a_thousand_refused_requests_of_every_kind_leave_nothing(tmp_path):

@@ -159,6 +159,7 @@ def command(indexes: tuple[str, ...], collection: str | None, **given: Any) -> N
     Tokens come from files or the environment, never from the command line, where everybody could read them.
     """
     without_unneeded()
+    from neardup.index.rocks_folder import share_cache
     from neardup.recipes import published
     from neardup.service import Log, address_of, listen, require, serve
     from neardup.service.endpoints import NEW
@@ -181,6 +182,8 @@ def command(indexes: tuple[str, ...], collection: str | None, **given: Any) -> N
     with ExitStack() as stack:
         listening = stack.enter_context(listen(given["host"], given["port"], settings))
         searched = None if collection is None else stack.enter_context(_collection(collection, given, say))
+        if len(named) > 1:
+            share_cache()
         opened = {name: stack.enter_context(_index(path, given, say)) for name, path in named.items()}
         address = address_of(listening, settings)
         log = Log(given["log_format"])

@@ -161,7 +161,7 @@ def _appearing(target: Path, what: str) -> Iterator[Path]:
 def _verified(draft: Path) -> Verification:
     """Read all of it, as a reader does who has it for himself."""
     try:
-        store = rocks.open(draft, read_only=True)
+        store = rocks.open(draft, read_only=True, alone=True)
     except StoreError as error:
         return Verification(problems=[str(error)])
     try:

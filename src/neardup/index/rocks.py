@@ -53,17 +53,17 @@ def create(path: Path, settings: dict[str, Any]) -> "RocksStore":
         raise
 
 
-def open(path: Path, *, read_only: bool) -> "RocksStore":
-    """A store that is there."""
+def open(path: Path, *, read_only: bool, alone: bool = False) -> "RocksStore":
+    """Open a store that is there. `alone`: with a cache of its own in any case, as what verifies needs it."""
     require(path)
-    return RocksStore(path, read_only=read_only)
+    return RocksStore(path, read_only=read_only, alone=alone)
 
 
 class RocksStore(Store):
     """An open store."""
 
-    def __init__(self, path: Path, *, read_only: bool) -> None:
-        self.path, self.shown, self.read_only = path, str(path), read_only
+    def __init__(self, path: Path, *, read_only: bool, alone: bool = False) -> None:
+        self.path, self.shown, self.read_only, self._alone = path, str(path), read_only, alone
         self.settings = settings_of(path)
         self.process = Process(self.shown)
         self._rlock, self._compacting = RLock(), Lock()
@@ -85,7 +85,7 @@ class RocksStore(Store):
         return self._rlock
 
     def _open(self) -> None:
-        folder = Folder(self.path, read_only=self.read_only)
+        folder = Folder(self.path, read_only=self.read_only, alone=self._alone)
         self._days = rocks_days.days(folder)
         self._counts, self._folder = folder.counts(), folder
 
@@ -512,7 +512,7 @@ class RocksStore(Store):
     def again(self) -> "RocksStore":
         """Open it once more, for reading: as it is on disk, with a cache of its own, at one moment."""
         self._counted(self._usable().require_place)
-        return RocksStore(self.path, read_only=True)
+        return RocksStore(self.path, read_only=True, alone=True)
 
     def _values(self, family: str) -> Iterator[bytes]:
         for _, value in self._to_the_end(family, iter(self._usable().family[family].items())):

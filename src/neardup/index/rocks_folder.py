@@ -23,7 +23,6 @@ import struct
 import tempfile
 import weakref
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -175,9 +174,9 @@ class Folder:
     unmarked = False
     """Whether the mark could not be read when it was opened."""
 
-    def __init__(self, path: Path, *, read_only: bool, new: bool = False) -> None:
-        """new: there is nothing yet but the settings."""
-        self.path, self.read_only = path, read_only
+    def __init__(self, path: Path, *, read_only: bool, new: bool = False, alone: bool = False) -> None:
+        """new: there is nothing yet but the settings. alone: nobody else's blocks are taken for those of its tables."""
+        self.path, self.read_only, self._alone = path, read_only, alone
         self._process = Process(str(path))
         self._mark: Mark | None = None
         self._own: tempfile.TemporaryDirectory[str] | None = None
@@ -237,7 +236,7 @@ class Folder:
         try:
             if self.read_only:
                 self._read_strictly()
-            options, families = _options(new)
+            options, families = _options(new, self._alone)
             return Rdict(str(self._where), options, families, access_type=how)
         except Exception as error:  # the binding has no exceptions of its own
             self._clean_up()
@@ -250,7 +249,7 @@ class Folder:
         from rocksdict import AccessType, Rdict
 
         for attempt in range(_ATTEMPTS):
-            options, families = _options(False)
+            options, families = _options(False, self._alone)
             try:
                 Rdict(str(self._where), options, families, access_type=AccessType.read_only()).close()
                 return
@@ -479,16 +478,29 @@ def _leave_to_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-@cache
-def _cache(process: int) -> Any:
-    """Return the cache of blocks that were read, which all indexes of this process share. A fork gets its own: another
-    thread may have held the locks of this one."""
+_shared: dict[int, Any] = {}
+"""By process, the cache that its stores share; None as long as none was opened. A fork has no part in it, for another
+thread may have held its locks."""
+
+
+def share_cache() -> None:
+    """Let the stores that this process opens from now on share one cache of blocks: many take no more than one."""
+    _shared.setdefault(os.getpid(), None)
+
+
+def _blocks(alone: bool) -> Any:
+    """Return the cache of blocks for a store. A copy of a table finds the blocks of its original in a cache that both
+    share, so that damage to the copy stays unseen: what verifies has a cache of its own (`alone`)."""
     from rocksdict import Cache
 
-    return Cache(_CACHE)
+    process = os.getpid()
+    if alone or process not in _shared:
+        return Cache(_CACHE)
+    _shared[process] = _shared[process] or Cache(_CACHE)
+    return _shared[process]
 
 
-def _options(new: bool) -> tuple[Any, dict[str, Any]]:
+def _options(new: bool, alone: bool) -> tuple[Any, dict[str, Any]]:
     """Of the database and its families. They must be given at every opening, or the filters are lost."""
     from rocksdict import (
         BlockBasedOptions,
@@ -498,7 +510,7 @@ def _options(new: bool) -> tuple[Any, dict[str, Any]]:
         UniversalCompactOptions,
     )
 
-    blocks = _cache(os.getpid())
+    blocks = _blocks(alone)
 
     def family(name: str) -> Any:
         table = BlockBasedOptions()

@@ -32,8 +32,7 @@ from neardup.sources.linewise import BLOCK_BYTES, WholeLines
 AT_ONCE = 1000
 """Documents of a batch, at the most."""
 
-_PASSED_ON = 16
-
+_PASSED_ON, _PASSED_ON_ANYWAY = 16, 1 << 20
 _LINGER = 0.05
 """Seconds for which more lines are waited for when some are there."""
 
@@ -81,9 +80,10 @@ class LineReading:
 
     @classmethod
     def held(cls, max_document_bytes: int, on_error: str) -> dict[str, Any]:
-        """How long lines may be: as documents, and what is passed on untouched up to sixteen times that."""
-        passing = on_error == "pass"
-        return {"limit": max_document_bytes * _PASSED_ON if passing else max_document_bytes, "passing": passing}
+        """Return how long lines may be: as documents; passed on untouched sixteen times that, or a megabyte."""
+        if on_error != "pass":
+            return {"limit": max_document_bytes, "passing": False}
+        return {"limit": max(_PASSED_ON * max_document_bytes, _PASSED_ON_ANYWAY), "passing": True}
 
 
 Say = Callable[[str], None]
