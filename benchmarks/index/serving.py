@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -44,8 +45,8 @@ class Service:
 
     def count(self, what: str) -> float:
         """Documents of a kind that were counted since it started: checked, added, duplicate, removed."""
-        label = f'neardup_documents_total{{what="{what}"}} '
-        return float(self.get("/metrics").decode().partition(label)[2].split()[0])
+        counted = rf'^neardup_documents_total\{{[^}}]*what="{what}"[^}}]*\}} (\S+)'
+        return sum(map(float, re.findall(counted, self.get("/metrics").decode(), re.MULTILINE)))
 
     def stop(self) -> int:
         """In order; the exit code."""

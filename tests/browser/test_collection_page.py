@@ -400,7 +400,7 @@ def test_labels_come_from_the_page_itself(served, run):
     assert label_file(run) == before
     for number in ("-1", "10000", "x", "%2e%2e", "1%00"):
         answer = served.http.get(f"/collection/audit/api/pairs/{number}")
-        assert answer.status_code == 404
+        assert answer.status_code == (400 if "%" in number else 404)
         assert answer.headers["content-type"] == "application/problem+json"
     for pairs in ("0", "-1", "", "2001", "9" * 5000, "x"):
         assert served.http.post("/collection/audit", data={"pairs": pairs}, headers=ours).status_code == 422

@@ -97,15 +97,11 @@ def test_a_single_one_is_called_default(service):
         (("a=",), "names no index"),
     ],
 )
-def test_names_on_the_command_line(given, said, tmp_path, monkeypatch):
-    from click.testing import CliRunner
-
-    from neardup.cli.serve import command
-
+def test_names_on_the_command_line(given, said, tmp_path, monkeypatch, command_line):
     monkeypatch.chdir(tmp_path)
-    found = CliRunner().invoke(command, [*given, "--port", "0"])
-    assert isinstance(found.exception, UsageError)
-    assert said in str(found.exception)
+    done = command_line("serve", *given, "--port", "0")
+    assert done.returncode == 2
+    assert said in done.stderr
 
 
 def test_all_are_closed_in_the_end(tmp_path):

@@ -21,6 +21,7 @@ main nav ul { columns: 18rem; padding: 0; list-style: none; margin: 0; }
 """
 
 _GOOD = ("200", "202")
+_SCROLLED = 'class="scroll" tabindex="0" role="group"'
 _EXAMPLE = quote("https://a.example/roses", safe="")
 
 
@@ -119,7 +120,8 @@ def _table(api: dict[str, Any], ref: str, caption: str, *, sent: bool = False, n
     )
     anchor = f' id="{escape(named)}"' if named else ""
     return (
-        f'<div class="scroll"><table{anchor}><caption>{caption}</caption><thead><tr><th>field</th><th>type</th>'
+        f'<div {_SCROLLED} aria-label="Fields"><table{anchor}><caption>{caption}</caption><thead><tr><th>field</th>'
+        "<th>type</th>"
         f"<th>meaning</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -144,6 +146,7 @@ def _problems() -> str:
     return (
         "<section><h2>Problems</h2><p>Every request that is not answered gets a problem (RFC 9457): type, title, "
         "status, detail, and the request's id as instance.</p>"
-        '<div class="scroll"><table><thead><tr><th>status</th><th>type</th><th>title</th><th>what to do</th></tr>'
+        f'<div {_SCROLLED} aria-label="Problems"><table><thead><tr><th>status</th><th>type</th><th>title</th>'
+        "<th>what to do</th></tr>"
         f"</thead><tbody>{rows}</tbody></table></div></section>"
     )

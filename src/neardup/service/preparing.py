@@ -23,6 +23,7 @@ from neardup.index.answers import Keep
 from neardup.recipe import Recipe
 from neardup.service import shapes
 from neardup.service.settings import Limits
+from neardup.text.extract import extractor
 
 GROUPING, MEASURING, SYSTEMS = "grouping", "measuring", "systems"
 
@@ -82,6 +83,8 @@ def needed(asked: Any) -> str:
 def prepare_index(index: Index) -> None:
     """Check something, here and in an index of the same kind that has a near-duplicate of it."""
     index.check("a rose is a rose")
+    if extractor() is not None:
+        index.check(html="<p>a rose is a rose")
     keep: Keep = "sketch" if index.keep == "sketch" else "text"
     with (
         suppress(NeardupError, OSError),

@@ -25,7 +25,9 @@ from neardup.sources.tabular import column_kind, id_column, place, refuse_clash,
 
 _INT96, _INTERVAL = "INT96", "INTERVAL"
 _NEAR_DAYS, _FAR_DAYS = 106_750, 106_750_000  # from 1970 on, in nanoseconds and in microseconds of 64 bits
-_AT_ONCE = 4  # times the longest document is what rows that are read at once may take
+_AT_ONCE, _AT_LEAST = 4, 16 << 20
+"""Rows that are read at once may take this many times the longest document; 16 MB where documents are short, for pages
+have a megabyte whatever is in them."""
 _BUFFER = 1 << 20  # without it Arrow holds a row group's whole column chunk in memory
 
 
@@ -70,7 +72,8 @@ class Parquet(Format):
             rows = sum(parquet.metadata.row_group(g).num_rows for g in groups)
             bytes_ = sum(parquet.metadata.row_group(g).total_byte_size for g in groups)
             at_once = max(1, min(ROWS_AT_ONCE, BATCH_BYTES * rows // max(1, bytes_)))
-            at_once = _rows_within(at_once, _AT_ONCE * problems.max_document_bytes, split, parquet.metadata, columns)
+            most = max(_AT_ONCE * problems.max_document_bytes, _AT_LEAST)
+            at_once = _rows_within(at_once, most, split, parquet.metadata, columns)
             try:
                 for batch in parquet.iter_batches(at_once, row_groups=list(groups), columns=columns, use_threads=False):
                     for part in _in_size(batch):
