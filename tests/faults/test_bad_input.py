@@ -296,7 +296,7 @@ def test_interrupting_is_not_a_crash(tmp_path):
         [sys.executable, "-m", "neardup", "dedup", "-", "-o", str(tmp_path / "out")],
         stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(2.5)
+    time.sleep(5)  # it has started then, also beside other tests
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
