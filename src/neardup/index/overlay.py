@@ -88,7 +88,7 @@ class Overlay(Store):
         yield from ((key, numbers + _ABOVE) for key, numbers in self.above.postings())
 
     def days(self) -> list[tuple[int, int]]:
-        """Those below: nothing above is old."""
+        """Return the days of the store below: nothing above it is old."""
         return self.below.days()
 
     def met(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ import sys
 from contextlib import suppress
 
 MEMORY = 8 << 30
-"""Bytes of address space. A page of 64 MB, the largest that `dedup` reads, takes 3.1 GB at the most."""
+"""Bytes of address space. A page that needs more has no text, and is counted."""
 
 # read, write, close, fstat, lseek, mmap, mprotect, munmap, brk, rt_sigaction, rt_sigprocmask, rt_sigreturn,
 # sched_yield, mremap, madvise, getpid, exit, getrusage, sigaltstack, gettid, futex, restart_syscall, clock_gettime,
