@@ -190,7 +190,7 @@ def _read(backup: Path) -> dict[str, Any]:
                 raise ValueError(f"it names {name!r}")
         _ = told["documents"], told["settings"]["format"]
         return told
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise StoreError(
             f"{backup}: is no backup of an index, or one that was not finished: there is no {BACKUP}. Make one with: "
             f"neardup index backup INDEX {backup}"
