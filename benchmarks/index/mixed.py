@@ -131,7 +131,9 @@ class Line:
         self.writer: asyncio.StreamWriter | None = None
 
     async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """The two ends."""
+        """Return its two ends."""
+        if self.reader is not None and self.reader.at_eof():  # the service has closed it meanwhile, as idle
+            self.close()
         if self.reader is None or self.writer is None:
             source = None if self.source is None else (self.source, 0)
             service = self.service

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from neardup.errors import MissingExtra, StoreError, UsageError
 from neardup.service import batching
 from neardup.service.batching import Batches, isolated
+from neardup.service.lanes import Lane
 from tests.service.serving import in_a_loop
 
 
@@ -87,8 +89,9 @@ def test_what_gathers_during_a_call_is_one_call():
         return refusing(numbers)
 
     async def run() -> list[int | BaseException]:
-        with ThreadPoolExecutor(1) as pool, ThreadPoolExecutor(1) as other:
-            batches: Batches[int, int] = Batches(call, pool)
+        lane = Lane(1, "test", nullcontext)
+        with lane.executor, ThreadPoolExecutor(1) as other:
+            batches: Batches[int, int] = Batches(call, lane)
             first = asyncio.create_task(batches.ask(1))
             await asyncio.get_running_loop().run_in_executor(other, begun.wait)
             rest = [asyncio.create_task(batches.ask(number)) for number in (2, -3, 4, 5)]
@@ -115,8 +118,9 @@ def test_calls_are_bounded(monkeypatch):
         return numbers
 
     async def run():
-        with ThreadPoolExecutor(1) as pool:
-            batches: Batches[int, int] = Batches(call, pool)
+        lane = Lane(1, "test", nullcontext)
+        with lane.executor:
+            batches: Batches[int, int] = Batches(call, lane)
             return await asyncio.gather(*(batches.ask(number, size=1) for number in range(10)))
 
     assert in_a_loop(run()) == list(range(10))

@@ -241,8 +241,10 @@ class _Pieces:
     st.booleans(),
     st.lists(st.integers(0, 150), max_size=8),
     st.booleans(),
+    st.integers(1, 20),
+    st.integers(1, 40),
 )
-def test_lines_do_not_depend_on_how_they_arrive(lines, ended, cuts, gone):
+def test_lines_do_not_depend_on_how_they_arrive(lines, ended, cuts, gone, most, most_bytes):
     """The naive reading: split at line ends; lines of more than 8 bytes are too long."""
     whole = "\n".join(lines).encode() + (b"\n" if ended and lines else b"")
     edges = sorted({0, *(min(cut, len(whole)) for cut in cuts), len(whole)})
@@ -253,7 +255,10 @@ def test_lines_do_not_depend_on_how_they_arrive(lines, ended, cuts, gone):
         reader = asyncio.create_task(arriving.read())
         found: list[bytes | None] = []
         while not (arriving.ended or arriving.gone) or arriving.some:
-            found += arriving.take()
+            part = arriving.take(most, most_bytes)
+            assert len(part) <= most
+            assert sum(len(line or b"") + 1 for line in part[:-1]) < most_bytes + len(part)
+            found += part
             await asyncio.sleep(0)
         await reader
         assert arriving.gone == gone

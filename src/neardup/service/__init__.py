@@ -3,6 +3,8 @@
     settings    limits, the tokens at the start
     server      sockets, signals, the orderly end
     protocol    limits on connections and on the head of a request
+    connections which of them stay when there are too many
+    heads       what two readers could understand differently
     app         who asks what, and whether there is room
     access      who asks, under which name, from which origin
     tokens      names, rights, limits, and the file that has them
@@ -17,6 +19,9 @@
     endpoints   what is done for each address of one of them
     maintenance what operators do with indexes and the collection, as jobs
     preparing   what is compiled before anybody waits for it
+    jobs        work that goes on after its request was answered
+    turns       short work first, long work a step at a time
+    lanes       the threads for both
     batching    requests that arrive together are answered together
     streams     a document per line, as many as a client likes
     measuring   documents compared and sketched without the index

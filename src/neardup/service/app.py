@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from neardup.engines.machine import cores
 from neardup.errors import NeardupError
 from neardup.index import Index
 from neardup.service import openapi
@@ -36,6 +37,7 @@ from neardup.service.settings import Limits, Settings
 from neardup.service.shapes import Expiring, Grouping, too_long
 from neardup.service.streams import Ending, converse
 from neardup.service.tokens import Token
+from neardup.service.turns import Turns
 from neardup.service.weighing import check_fields, weigh
 
 if TYPE_CHECKING:
@@ -78,7 +80,8 @@ class App:
         self.settings, self.log = settings, log
         self._ailing: dict[tuple[str, str], str] = {}
         self.metrics = Metrics()
-        self.indexes = Indexes(by_name(indexes), settings, self.metrics)
+        self._turns = Turns(cores() + 2)
+        self.indexes = Indexes(by_name(indexes), settings, self.metrics, self._turns)
         self._collection = ServedCollection(
             Site(collection, self.indexes.default.served, settings.limits), None if collection is None else reopen
         )
@@ -131,11 +134,10 @@ class App:
 
     async def _follow(self, endpoints: Endpoints) -> None:
         """Of an index that another process writes, see what it wrote."""
-        loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(FOLLOW)
             try:
-                await loop.run_in_executor(endpoints.threads, endpoints.index.refresh)
+                await endpoints.threads.begin(endpoints.index.refresh)
             except Exception as error:  # whatever it is, the next look may find the index well
                 self.log.failure("refresh", error)
 
@@ -191,7 +193,7 @@ class App:
         if scope["type"] != "http":
             return
         began = perf_counter()
-        call = Call(scope, receive, send, f"{self._prefix}-{next(self._ids):x}")
+        call = Call(scope, receive, send, f"{self._prefix}-{next(self._ids):x}", self._turns)
         if self.settings.proxies:
             call.come_through(self.settings.proxies, scope["headers"])
         route: Route | Page | None = None
@@ -243,13 +245,14 @@ class App:
 
     async def _shown(self, call: Call, route: Page, rest: str) -> None:
         """A page is made in a thread, of what the address and the form say."""
-        sent = b""
+        pieces: list[bytes] = []
         if route.method == "POST":
-            sent = await call.body(self.settings.limits, self._room, route.takes)
-        if sent or call.query:
+            pieces = await call.body(self.settings.limits, self._room, route.takes)
+        if pieces or call.query:
             await self._compiled(call, route.needs)
 
         def make() -> Shown:
+            sent = b"".join(pieces)
             asked = Asked(
                 fields(call.query),
                 fields(sent if route.takes == FORM else b""),
@@ -263,7 +266,7 @@ class App:
 
         shown = await self.indexes.default.at_leisure(
             make,
-            long=route.long and (len(sent) > SHORT if sent else bool(call.query) or not route.needs),
+            long=route.long and (call.read_bytes > SHORT if pieces else bool(call.query) or not route.needs),
         )
         onward = {"location": shown.location} if shown.location else {}
         await call.answer(shown.status, shown.content, shown.type, **onward)
@@ -329,14 +332,11 @@ class App:
             if call.query:
                 raise Problem("bad-path", "An id with a question mark is sent with %3F in its place.")
             return await does(id_of(place.rest))
-        body = await call.body(self.settings.limits, self._room)
-        size = len(body)
-        if size > SHORT:  # a million tiny documents take a second to decode
-            read = await endpoints.decoded(partial(_read, route, body, self.settings.limits))
-        else:
-            read = _read(route, body, self.settings.limits)
-        del body
-        asked, call.documents, held = read
+        read = partial(_read, route, await call.body(self.settings.limits, self._room), self.settings.limits)
+        size = call.read_bytes
+        # A million tiny documents take a second to decode.
+        asked, call.documents, held = await endpoints.decoded(read) if size > SHORT else read()
+        del read
         call.caller.spend(call.documents)
         call.decoded(held, self._room)
         await self._compiled(call, needed(asked))
@@ -460,8 +460,9 @@ def _unknown(found: Mapping[str, Route | Page]) -> Problem:
     return Problem("method", f"Use {' or '.join(allowed)}.", allow=", ".join(allowed))
 
 
-def _read(route: Route, body: bytes, limits: Limits) -> tuple[Any, int, int]:
-    """What a body says, the number of its documents, and the bytes that their contents take in memory."""
+def _read(route: Route, pieces: list[bytes], limits: Limits) -> tuple[Any, int, int]:
+    """Return what a body says, the number of its documents, and the bytes that their contents take in memory."""
+    body = b"".join(pieces)
     check_fields(body, route.takes, limits)
     asked = _decoded(route, body)
     if isinstance(asked, Grouping):

@@ -2,6 +2,7 @@
 
 isolated   a call on many documents, of which some may be refused
 Batches    single requests → calls on all that wait; nobody waits but for the call in progress
+Documents  one kind of call on the index: texts and pages, short and long ones, each in batches of its own
 
 A durable commit costs milliseconds however much it holds, and a look-up of many keys little more than of one. So while
 a call is in progress the next requests gather, and the next call takes them all. When nothing is in progress a request
@@ -11,11 +12,12 @@ goes at once.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from typing import Generic, TypeVar
 
 from neardup.abandoning import run_until
 from neardup.errors import InputError, MissingExtra, NeardupError, UsageError
+from neardup.index.answers import Document
+from neardup.service.lanes import SHORT, Lane
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -44,10 +46,10 @@ def isolated(call: Callable[[list[Item]], Sequence[Result]], items: list[Item]) 
 
 
 class Batches(Generic[Item, Result]):
-    """One kind of call. Belongs to an event loop; calls run in threads of `executor`, one at a time."""
+    """One kind of call. Belongs to an event loop; calls run in a lane, one at a time."""
 
-    def __init__(self, call: Callable[[list[Item]], Sequence[Result]], executor: Executor) -> None:
-        self._call, self._executor = call, executor
+    def __init__(self, call: Callable[[list[Item]], Sequence[Result]], lane: Lane) -> None:
+        self._call, self._lane = call, lane
         self._waiting: deque[_Asked[Item, Result]] = deque()
         self._running: asyncio.Task[None] | None = None
 
@@ -64,10 +66,9 @@ class Batches(Generic[Item, Result]):
         return outcome
 
     async def _run(self) -> None:
-        loop = asyncio.get_running_loop()
         try:
             while batch := self._next():
-                _tell(await loop.run_in_executor(self._executor, _outcomes, self._call, batch))
+                _tell(await self._lane.begin(_outcomes, self._call, batch))
                 del batch  # nothing is held while nothing is asked
         finally:
             self._running = None
@@ -86,6 +87,29 @@ class Batches(Generic[Item, Result]):
             batch.append(self._waiting.popleft())
             held += asked.size
         return batch
+
+
+class Documents(Generic[Result]):
+    """One kind of call on documents."""
+
+    def __init__(
+        self,
+        call: Callable[[list[Document]], Sequence[Result]],
+        *,
+        texts: Lane,
+        long_texts: Lane,
+        pages: Lane,
+        long_pages: Lane,
+    ) -> None:
+        self._texts: Batches[Document, Result] = Batches(call, texts)
+        self._long_texts: Batches[Document, Result] = Batches(call, long_texts)
+        self._pages: Batches[Document, Result] = Batches(call, pages)
+        self._long_pages: Batches[Document, Result] = Batches(call, long_pages)
+
+    async def ask(self, document: Document, size: int) -> Result:
+        """Return the result for a document that came in `size` bytes."""
+        short, long = (self._texts, self._long_texts) if document.html is None else (self._pages, self._long_pages)
+        return await (short if size <= SHORT else long).ask(document, size)
 
 
 class _Asked(Generic[Item, Result]):

@@ -7,8 +7,8 @@ sketching, grouping) runs in few beside, so that neither ever holds up a check.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
@@ -23,23 +23,21 @@ from neardup.index.answers import Document, Verdict
 from neardup.recipe import Recipe
 from neardup.recipes import name_of, published
 from neardup.service import shapes
-from neardup.service.batching import Batches
-from neardup.service.lanes import SHORT, Documents, Lane
+from neardup.service.batching import Batches, Documents
+from neardup.service.lanes import SHORT, Lane
 from neardup.service.metrics import IndexMetrics
 from neardup.service.problems import Problem, problem_of
 from neardup.service.quotas import Caller
 from neardup.service.settings import Settings
 from neardup.service.shapes import document_of, match_out, stored_out, verdict_out
 from neardup.service.streams import Work
+from neardup.service.turns import Turns
 
 Found = TypeVar("Found")
 
 
 NEW = "stream"
 """The recipe of an index for which none is named."""
-
-MOST_STREAMING = 32
-"""Threads for streams; up to so many never wait for each other."""
 
 KINDS = 4
 """Threads for single pages: one for each kind of call."""
@@ -51,24 +49,26 @@ ENDING = 0.5
 class Endpoints:
     """All of them, around one index, or without any."""
 
-    def __init__(self, index: Index | None, settings: Settings, metrics: IndexMetrics, name: str = "") -> None:
+    def __init__(
+        self, index: Index | None, settings: Settings, metrics: IndexMetrics, turns: Turns, name: str = ""
+    ) -> None:
         self._index, self.settings, self.metrics = index, settings, metrics
         self.name = name
         self.caller = Caller()
         """For its places among those of other indexes."""
         threads = cores()
-        self.threads = ThreadPoolExecutor(threads + 2, "neardup-index")
-        self.reading = ThreadPoolExecutor(1, "neardup-reading")
+        self.threads = Lane(threads + 2, "index", turns.short)
+        self.reading = Lane(1, "reading", turns.long)
         """For bodies that take long to decode."""
-        self.streaming = ThreadPoolExecutor(min(settings.limits.streams, MOST_STREAMING), "neardup-streams")
+        self.streaming = Lane(threads + 2, "streams", turns.long)
         self._health = ThreadPoolExecutor(1, "neardup-health")
         self._reaching: asyncio.Future[dict[str, str]] | None = None
         """The look at the store that is going on, or was the last: all who ask meanwhile share it."""
-        self._pages = ThreadPoolExecutor(KINDS, "neardup-pages")
-        self._long_texts = ThreadPoolExecutor(1, "neardup-long-texts")
-        self._long_pages = ThreadPoolExecutor(1, "neardup-long-pages")
-        self._short, self._long = Lane(threads, "neardup-short"), Lane(threads, "neardup-long")
-        lanes: dict[str, Executor] = {
+        self._pages = Lane(KINDS, "pages", turns.short)
+        self._long_texts = Lane(1, "long-texts", turns.long)
+        self._long_pages = Lane(1, "long-pages", nullcontext)
+        self._short, self._long = Lane(threads, "short", turns.short), Lane(threads, "long", turns.long)
+        lanes = {
             "texts": self.threads,
             "long_texts": self._long_texts,
             "pages": self._pages,
@@ -259,11 +259,11 @@ class Endpoints:
             raise Problem("too-large", f"The request has {documents:,} documents; {most:,} are allowed.")
 
     async def _in_thread(self, call: Callable[[], Found]) -> Found:
-        return await asyncio.get_running_loop().run_in_executor(self.threads, call)
+        return await self.threads.run(call)
 
     async def decoded(self, read: Callable[[], Found]) -> Found:
         """Return what a body says that takes long to decode."""
-        return await asyncio.get_running_loop().run_in_executor(self.reading, read)
+        return await self.reading.run(read)
 
     async def at_leisure(self, call: Callable[[], Found], *, long: bool) -> Found:
         """Return what a call returns, beside the index. `long`: among others that take long."""
@@ -271,10 +271,11 @@ class Endpoints:
 
     def close(self, end: float) -> bool:
         """End the threads, and wait for them until `end`. False: some still work, and will not be waited for."""
-        pools = (
-            self.threads, self.reading, self.streaming, self._pages, self._long_texts, self._long_pages, self._health,
-            self._short.executor, self._long.executor,
+        lanes = (
+            self.threads, self.reading, self.streaming, self._pages, self._long_texts, self._long_pages, self._short,
+            self._long,
         )  # fmt: skip
+        pools = [self._health, *(lane.executor for lane in lanes)]
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
         threads = [thread for pool in pools for thread in pool._threads]

@@ -21,6 +21,7 @@ from neardup.service.metrics import Metrics
 from neardup.service.problems import Problem
 from neardup.service.quotas import Caller, Places
 from neardup.service.settings import Settings
+from neardup.service.turns import Turns
 
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 DEFAULT = "default"
@@ -46,11 +47,13 @@ def by_name(served: Index | Mapping[str, Index] | None) -> Mapping[str, Index]:
 class Indexes:
     """What is done for each address of each index."""
 
-    def __init__(self, served: Mapping[str, Index], settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, served: Mapping[str, Index], settings: Settings, metrics: Metrics, turns: Turns) -> None:
         self._metrics = metrics
-        self._all = {name: Endpoints(index, settings, metrics.of_index(name), name) for name, index in served.items()}
+        self._all = {
+            name: Endpoints(index, settings, metrics.of_index(name), turns, name) for name, index in served.items()
+        }
         self.default_name = DEFAULT if DEFAULT in served else next(iter(served), "")
-        self.default = self._all.get(self.default_name) or Endpoints(None, settings, metrics.of_index(""))
+        self.default = self._all.get(self.default_name) or Endpoints(None, settings, metrics.of_index(""), turns)
         """Where none is served, what needs no index."""
         limits = settings.limits
         self._places = {False: Places("requests", limits.concurrency), True: Places("streams", limits.streams)}

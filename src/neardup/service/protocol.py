@@ -129,8 +129,10 @@ def protocol(
                 super().on_header(name, value)
 
         def on_body(self, body: bytes) -> None:
-            """Of the application's."""
+            """Hand on a piece of a body as it is, where the one before was taken; uvicorn copies each twice."""
             self._beside_bytes = 0
+            if not (self.cycle.body or self.cycle.response_complete):
+                self.cycle.body, body = body, b""  # type: ignore[assignment]
             super().on_body(body)
 
         def on_headers_complete(self) -> None:

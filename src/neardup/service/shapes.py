@@ -429,4 +429,4 @@ def too_long(given: Any, limit: int) -> bool:
 
 def has_more_bytes(text: str, limit: int) -> bool:
     """In UTF-8."""
-    return len(text) * 4 > limit and len(text.encode()) > limit
+    return len(text) * 4 > limit and (len(text) if text.isascii() else len(text.encode())) > limit

@@ -11,8 +11,8 @@ from any further. What a client sees answered is done; writes are answered after
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -24,16 +24,20 @@ from neardup.abandoning import run_until
 from neardup.errors import Abandoned, NeardupError
 from neardup.service.batching import isolated
 from neardup.service.http import Call, Gone
+from neardup.service.lanes import Lane
 from neardup.service.problems import Problem, let_go, plain, problem_of, validation_detail
 from neardup.service.quotas import Caller
 from neardup.service.settings import Limits
 from neardup.service.shapes import LineProblem, too_long
 
-MOST = 1000
-"""Lines in a call."""
+MOST, MOST_BYTES = 1000, 1 << 20
+"""Lines in a call, and bytes, unless one line alone has more."""
+
+BESIDE, BESIDE_BYTES = 200, 256 << 10
+"""The same while others ask for something short: 10 ms of work."""
 
 BLOCK = 4 << 20
-"""Bytes that are taken at once; reading goes on until as many wait. A longer line is taken alone."""
+"""Bytes; reading goes on until as many wait."""
 
 GATHER = 0.002
 """Seconds. A client's next packets are waited for so long before a few lines are worked on: lines that are sent
@@ -45,7 +49,9 @@ class Arriving:
 
     def __init__(self, call: Call, longest: int) -> None:
         self._call, self._longest = call, longest
-        self._blocks: list[bytes | None] = []
+        self._blocks: deque[bytes | None] = deque()
+        self._lines: deque[bytes | None] = deque()
+        """Of the block that is being taken."""
         self._held = 0
         self._open: list[bytes] = []
         """The beginning of a line whose end has not come."""
@@ -102,19 +108,26 @@ class Arriving:
         """Whether it is worth to wait for more."""
         return not self.ended and self._held < BLOCK // 8
 
-    def take(self) -> list[bytes | None]:
-        """All lines that wait. Empty ones are among them."""
+    def take(self, most: int, most_bytes: int) -> list[bytes | None]:
+        """Return the next lines that wait. Empty ones are among them."""
         lines: list[bytes | None] = []
-        for block in self._blocks:
-            lines += [None] if block is None else block[:-1].split(b"\n")
-        self._blocks, self._held = [], 0
-        self._room.set()
+        held = 0
+        while self.some and len(lines) < most and held < most_bytes:
+            if not self._lines:
+                block = self._blocks.popleft()
+                self._lines.extend([None] if block is None else block[:-1].split(b"\n"))
+            line = self._lines.popleft()
+            lines.append(line)
+            held += 0 if line is None else len(line) + 1
+        self._held -= held
+        if self._held < BLOCK:
+            self._room.set()
         return lines
 
     @property
     def some(self) -> bool:
         """Whether lines wait."""
-        return bool(self._blocks)
+        return bool(self._lines or self._blocks)
 
 
 class Ending:
@@ -155,7 +168,7 @@ async def converse(
     call: Call,
     work: Work,
     limits: Limits,
-    executor: Executor,
+    lane: Lane,
     *,
     ending: Ending,
     refused: Callable[[int], None],
@@ -176,21 +189,19 @@ async def converse(
                 break
             if not arriving.some:
                 break
-            lines = arriving.take()
-            for at in range(0, len(lines), MOST):
-                part = lines[at : at + MOST]
-                answered = partial(_answered, work, part, number, limits, call.id)
-                answers, done, bad = await loop.run_in_executor(executor, run_until, lambda: arriving.gone, answered)
-                number += len(part)
-                call.documents += done
-                if bad:
-                    refused(bad)
-                if answers:
-                    await call.lines(answers, limits.idle)
-                if arriving.gone:
-                    raise Gone
-                if seconds := ending.caller.spend(done):
-                    await ending.pause(seconds)
+            lines = arriving.take(*((MOST, MOST_BYTES) if call.turns.quiet else (BESIDE, BESIDE_BYTES)))
+            answered = partial(_answered, work, lines, number, limits, call.id)
+            answers, done, bad = await lane.begin(run_until, lambda: arriving.gone, answered)
+            number += len(lines)
+            call.documents += done
+            if bad:
+                refused(bad)
+            if answers:
+                await call.lines(answers, limits.idle)
+            if arriving.gone:
+                raise Gone
+            if seconds := ending.caller.spend(done):
+                await ending.pause(seconds)
     except Gone:
         raise
     except Abandoned:

@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+import numpy as np
+
 from neardup.service.problems import Problem
 from neardup.service.settings import Limits
 from neardup.service.shapes import Grouping, has_more_bytes
@@ -19,13 +21,26 @@ def check_fields(body: bytes, shape: Any, limits: Limits) -> None:
     """Refuse a body with more fields than any that is allowed has, before it is decoded.
 
     Decoding holds Python's lock: 300,000 results of 14 MB held up everybody for a second on a busy machine, and letting
-    go of them for another third; counting takes 0.17. A quotation mark within a string has a backslash before it, so
-    the number is that of the fields or, where somebody writes them in an unusual way, less.
+    go of them for another third.
     """
     most = MOST_VALUES if shape is Grouping else _FIELDS * max(2, limits.documents) + _FIELDS
-    if len(body) > 4 * most and body.count(b'":') - body.count(b'\\":') > most:
+    if len(body) > 4 * most and _fields(body) > most:
         what = f"{MOST_VALUES:,} values" if shape is Grouping else f"{limits.documents:,} documents"
         raise Problem("too-large", f"The request has more than {what}, which are allowed. Send fewer.")
+
+
+def _fields(body: bytes) -> int:
+    """Count what looks like the end of a field's name: a quotation mark, not after a backslash, before a colon. It is
+    the number of the fields or, where somebody writes them in an unusual way, less. NumPy counts without holding
+    Python's lock; `bytes.count` would hold it for 20 ms."""
+    text = np.frombuffer(body, np.uint8)
+    found = 0
+    for at in range(1, len(text) - 1, 1 << 20):
+        marks = text[at : at + (1 << 20)]
+        ends = (marks[: len(text) - 1 - at] == ord('"')) & (text[at + 1 : at + 1 + len(marks)] == ord(":"))
+        ends &= text[at - 1 : at - 1 + len(ends)] != ord("\\")
+        found += int(np.count_nonzero(ends))
+    return found
 
 
 def weigh(asked: Grouping, limits: Limits) -> tuple[int, int]:
