@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.atomic import local_place
@@ -32,9 +33,11 @@ from neardup.recipes import Choose
 from neardup.sketches.artefact import Collection
 from neardup.sketches.base import Ragged, mixed
 from neardup.sources import format_of
-from neardup.sources.base import InputFile, Problem, Problems, Quoting, Split
+from neardup.sources import problems as noted
+from neardup.sources.base import InputFile, Quoting, Split
 from neardup.sources.discover import discover
 from neardup.sources.fields import choose
+from neardup.sources.problems import Problem, Problems
 from neardup.sources.stdin import spool
 from neardup.sources.table import from_object
 from neardup.text.extract import require_extractor
@@ -44,6 +47,9 @@ from neardup.verify.projected import Projected
 
 _PAIRS = 1 << 20
 """Pairs whose documents are looked up at once."""
+
+_AT_ONCE = 1 << 16
+"""Documents whose ids are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,8 @@ class Gathered:
     collection: Collection
     compared: NDArray[np.bool_]
     """Which documents take part."""
-    problems: list[Problem]
+    problems: pa.Table
+    """What could not be read or compared (`model.SKIPPED`)."""
     rules: Problems
     said: list[str]
 
@@ -201,10 +208,12 @@ def _gathered(
     when_compiling(lambda: steps.say("Compiling for this recipe, once on this machine: up to half a minute."))
     engine = LocalEngine(recipe, splits, folder, steps, reading.threads or cores(), reading.memory)
     collection, problems = engine.sketch(rules)
-    problems = [*rules.found, *problems]
-    if problems and not len(collection):
-        raise nothing_read(len(problems), problems[0])
-    compared = _compared(collection, splits, rules, problems)
+    problems = pa.concat_tables([noted.rows(rules.found), problems])
+    if len(problems) and not len(collection):
+        raise nothing_read(len(problems), Problem(**problems.slice(0, 1).to_pylist()[0]))
+    with noted.spooled(folder.repeated_ids) as repeated:
+        compared = _compared(collection, splits, Problems(rules.on_error, note=repeated.note))
+    problems = pa.concat_tables([problems, noted.read([folder.repeated_ids])])
     gathered = Gathered(engine, collection, compared, problems, rules, list(dict.fromkeys(said)))
     if engine.pages_as_text:
         gathered.remark(pages_as_text(engine.pages_as_text))
@@ -370,9 +379,7 @@ def report_repeated(problems: Problems, id: str, source: str, position: int, ear
     )
 
 
-def _compared(
-    collection: Collection, splits: list[Split], rules: Problems, problems: list[Problem]
-) -> NDArray[np.bool_]:
+def _compared(collection: Collection, splits: list[Split], repeated: Problems) -> NDArray[np.bool_]:
     """Which documents take part: those with tokens. An id that occurs twice is a problem, and both are in."""
     status = collection.numbers("status")
     compared = np.isin(status, (text_kernel.FINE, text_kernel.SHORT))
@@ -380,14 +387,16 @@ def _compared(
     numbers = np.empty(len(hashes), np.int32)
     kernel.number_equal(hashes, numbers)
     suspects = np.flatnonzero(numbers >= 0)
-    seen: dict[str, str] = {}
-    repeated = Problems(rules.on_error)
-    names = collection.values("id", suspects).to_pylist()
-    positions = collection.values("position", suspects).to_pylist()
-    for place, name, position in zip(suspects.tolist(), names, positions, strict=True):
-        file = splits[int(np.searchsorted(collection.starts, place, side="right")) - 1].file.name
-        if name in seen:
-            report_repeated(repeated, name, file, position, seen[name])
-        seen.setdefault(name, f"{file}:{position}")
-    problems += repeated.found
+    seen: dict[str, tuple[str, int]] = {}
+    for start in range(0, len(suspects), _AT_ONCE):
+        some = suspects[start : start + _AT_ONCE]
+        names = collection.values("id", some).to_pylist()
+        positions = collection.values("position", some).to_pylist()
+        files = np.searchsorted(collection.starts, some, side="right") - 1
+        for number, name, position in zip(files.tolist(), names, positions, strict=True):
+            file = splits[number].file.name
+            if name in seen:
+                report_repeated(repeated, name, file, position, "{}:{}".format(*seen[name]))
+            else:
+                seen[name] = (file, position)
     return compared

@@ -59,7 +59,7 @@ class Pairs:
     @property
     def skipped(self) -> int:
         """Documents that could not be read or compared."""
-        return len(self._gathered.problems)
+        return int(self._gathered.problems.num_rows)
 
     def __repr__(self) -> str:
         return f"<neardup.Pairs of {self.documents:,} documents, recipe {self.recipe.id}: iterate, or .table()>"

@@ -11,12 +11,12 @@ Result.open(path)      a finished run, opened again
 
 import json
 import shutil
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +48,9 @@ from neardup.outputs.folder import OutputFolder
 from neardup.recipe import Recipe
 from neardup.sketches.artefact import hash_ids
 from neardup.sources import format_of
-from neardup.sources.base import COMPARED_ANYWAY, Problem, Problems
 from neardup.sources.columns import filtered, unified
 from neardup.sources.files import printable
+from neardup.sources.problems import COMPARED_ANYWAY, Problems
 from neardup.sources.stored import store, stored_splits
 from neardup.text.settings import TextSettings
 from neardup.text.workers import PageExtractor, confinement
@@ -62,7 +62,7 @@ class Result:
     def __init__(self, gathered: Gathered, decision: Decision) -> None:
         self.gathered, self.decision = gathered, decision
         self._engine, self._collection = gathered.engine, gathered.collection
-        self._problems, self._rules = gathered.problems, gathered.rules
+        self._rules = gathered.rules
         gathered.compared[decision.known_numbers] = False
         self.folder: Path | None = None
         """The output folder that the run was written to last or opened from."""
@@ -87,7 +87,7 @@ class Result:
         steps = Steps(watcher, [Step(**step) for step in run["steps"]])
         engine = LocalEngine(recipe, splits, work, steps, run["threads"])
         skipped = out / "skipped.parquet"
-        problems = [Problem(**row) for row in pq.read_table(skipped).to_pylist()] if skipped.exists() else []
+        problems = pq.read_table(skipped, schema=SKIPPED) if skipped.exists() else SKIPPED.empty_table()
         collection = engine.sketched()
         compared = np.isin(collection.numbers("status"), (kernel.FINE, kernel.SHORT))
         gathered = Gathered(engine, collection, compared, problems, Problems("skip", largest), run["said"])
@@ -135,7 +135,7 @@ class Result:
         """The kept documents, each batch with the name of its input."""
         for number, split in enumerate(self._engine.splits):
             at = int(self._collection.starts[number])
-            problems = Problems("skip", self._rules.max_document_bytes)
+            problems = self._rules.again()
             for batch in format_of(split.file).table(split, problems):
                 yield split.file.name, filtered(batch, self.keep[at : at + batch.num_rows])
                 at += batch.num_rows
@@ -171,11 +171,10 @@ class Result:
     def _groups(self) -> Groups:
         return Groups.of(self.decision)
 
-    @cached_property
+    @property
     def skipped(self) -> pa.Table:
         """What could not be read or compared, with the reason."""
-        rows = [asdict(p) for p in self._problems]
-        return pa.Table.from_pylist(rows, schema=SKIPPED)
+        return self.gathered.problems
 
     @cached_property
     def counts(self) -> dict[str, Any]:
@@ -188,6 +187,8 @@ class Result:
         for found in known.column("relation").value_counts().to_pylist():
             relations[found["values"]] += found["counts"]
         members = self._groups.sizes
+        kinds = self.skipped.column("kind").value_counts().to_pylist()
+        skipped = {each["values"]: each["counts"] for each in sorted(kinds, key=itemgetter("values"))}
         return {
             "documents": len(status),
             "kept": int(self.keep.sum()),
@@ -201,8 +202,8 @@ class Result:
             "empty": int((status == kernel.EMPTY).sum()),
             "short": int((status == kernel.SHORT).sum()),
             "undecodable": int((status == kernel.INVALID).sum()),
-            "skipped": sum(p.kind not in COMPARED_ANYWAY for p in self._problems),
-            "skipped_by_kind": dict(sorted(Counter(p.kind for p in self._problems).items())),
+            "skipped": sum(many for kind, many in skipped.items() if kind not in COMPARED_ANYWAY),
+            "skipped_by_kind": skipped,
             "candidates": self.decision.candidates,
             "pairs_measured": self.decision.pairs,
             **self.decision.lost_in_crowds,
@@ -315,7 +316,8 @@ class Result:
 
     def _write(self, folder: OutputFolder, work: Work, annotate: bool, corpus: bool) -> None:
         out = folder.path
-        evidence = ("run.json", "removed.parquet", "groups.parquet", *(("skipped.parquet",) if self._problems else ()))
+        skipped = ["skipped.parquet"] if len(self.skipped) else []
+        evidence = ("run.json", "removed.parquet", "groups.parquet", *skipped)
         folder.note([*evidence, *(corpus_files(self._engine.splits) if corpus else ())])
         folder.remove("run.json", "skipped.parquet", "report.html")
         removed, groups = removed_layout(self._collection, self.decision), groups_layout(self._collection)
@@ -323,7 +325,7 @@ class Result:
         _write_slices(out / "groups.parquet", groups, groups_tables(self._collection, self._groups))
         if not isinstance(work, FinishedWork):
             write_decision(work.decision, self.decision)
-        if self._problems:
+        if len(self.skipped):
             _write_slices(out / "skipped.parquet", SKIPPED, iter([self.skipped]))
         if corpus:
             self._write_corpus(folder, work.place / "kept", annotate)

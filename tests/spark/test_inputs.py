@@ -16,7 +16,8 @@ from neardup.errors import InputError, UsageError
 from neardup.gather import Reading, with_fields
 from neardup.sample import documents
 from neardup.sources import discover, format_of, from_object
-from neardup.sources.base import InputFile, Problems
+from neardup.sources.base import InputFile
+from neardup.sources.problems import Problems
 from neardup.spark import is_frame
 from neardup.spark.inputs import Collected, collected, named
 from neardup.spark.listing import _base

@@ -18,7 +18,7 @@ from neardup.recipe import Recipe
 from neardup.recipes import name_of
 from neardup.result import Result
 from neardup.sketches.base import Comparison
-from neardup.sources.base import COMPARED_ANYWAY
+from neardup.sources.problems import COMPARED_ANYWAY
 
 if TYPE_CHECKING:
     from neardup.spark.result import SparkResult

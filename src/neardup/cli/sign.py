@@ -63,8 +63,6 @@ def command(files: tuple[str, ...], field: str, overwrite: bool, quiet: bool, **
             output.write(signing(batch))
             output.flush()
             signed += sum(line.document is not None for line in batch)
-            counted.settle()
-    counted.settle()
     _refuse_field(given["text_field"], counted, signed)
     said = f"{many(signed, 'document')} signed"
     if signing.unread:

@@ -5,12 +5,10 @@ in order: so one large file uses all cores just as many small ones do. Kernels, 
 Python's lock while they work.
 """
 
-import json
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, astuple
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.atomic import appearing, write_error
+from neardup.atomic import write_error
 from neardup.clusters.keep import keep_columns
 from neardup.engines.reread import keeping, kept
 from neardup.engines.sketching import sketched
@@ -32,7 +30,9 @@ from neardup.recipe import Recipe
 from neardup.sketches import artefact
 from neardup.sketches.base import Sketcher
 from neardup.sources import format_of, stamp_of
-from neardup.sources.base import Documents, InputFile, Problem, Problems, Split
+from neardup.sources import problems as noted
+from neardup.sources.base import Documents, InputFile, Split
+from neardup.sources.problems import Problems
 from neardup.text.batches import TextBatch, looks_like_pages, readable, text_batch
 from neardup.text.workers import PageExtractor
 from neardup.verify.measure import Shelf
@@ -78,8 +78,8 @@ class LocalEngine:
         again = self.recipe.verify.method == "exact" or self.sketcher.on_the_fly is not None
         return again and not self.recipe.text.links
 
-    def sketch(self, rules: Problems) -> tuple[artefact.Collection, list[Problem]]:
-        """Sketch every split that has no sketches yet."""
+    def sketch(self, rules: Problems) -> tuple[artefact.Collection, pa.Table]:
+        """Sketch every split that has no sketches yet. Also return what could not be read (`model.SKIPPED`)."""
         layout = artefact.schema(self.recipe.id, self.sketcher, keep_columns(self.recipe.clusters.keep))
         missing = [i for i in range(len(self.splits)) if not artefact.is_whole(self.work.sketches(i), self.recipe.id)]
         total = sum(s.size for s in self.splits)
@@ -87,13 +87,9 @@ class LocalEngine:
             self.steps.advance(total - sum(self.splits[i].size for i in missing))
             self._each([partial(self._sketch_split, i, layout, rules) for i in missing])
         self.check_inputs()
-        problems = []
-        for number in range(len(self.splits)):
-            side = self.work.sketches(number).with_suffix(".problems.json")
-            if side.exists():
-                problems += [Problem(**p) for p in json.loads(side.read_text())]
-        if problems and rules.on_error == "stop":  # an earlier run passed over them
-            rules.report(*astuple(problems[0]))
+        problems = noted.read(_problems(self.work.sketches(number)) for number in range(len(self.splits)))
+        if len(problems) and rules.on_error == "stop":  # an earlier run passed over them
+            rules.report(**problems.slice(0, 1).to_pylist()[0])
         return self.sketched(), problems
 
     def sketched(self) -> artefact.Collection:
@@ -107,9 +103,20 @@ class LocalEngine:
         return artefact.Collection(paths)
 
     def _sketch_split(self, number: int, layout: pa.Schema, rules: Problems) -> None:
+        path = self.work.sketches(number)
+
+        def noting() -> Iterator[pa.RecordBatch]:
+            """The problems met on the way are on disk before the sketches appear."""
+            with noted.spooled(_problems(path)) as spool:
+                problems = Problems(rules.on_error, rules.max_document_bytes, spool.note)
+                yield from self._sketches(number, layout, problems)
+
+        artefact.write(path, layout, noting())
+
+    def _sketches(self, number: int, layout: pa.Schema, problems: Problems) -> Iterator[pa.RecordBatch]:
+        """The sketches of a split, batch by batch."""
         split = self.splits[number]
         fields = split.file.fields
-        problems = Problems(rules.on_error, rules.max_document_bytes)
 
         def sketch(documents: Documents) -> tuple[pa.RecordBatch, TextBatch]:
             texts: list[TextBatch] = []
@@ -121,7 +128,7 @@ class LocalEngine:
                 _urls(split, documents),
                 self.sketcher,
                 self.extract,
-                rules.max_document_bytes,
+                problems.max_document_bytes,
                 lambda i, *what: problems.report(*_place(split, documents, i), *what),
                 texts.append,
             )
@@ -146,20 +153,8 @@ class LocalEngine:
                 yield rows
             self.steps.advance(split.size - advanced)
 
-        path = self.work.sketches(number)
         batches = self._ordered(format_of(split.file).read(split, problems), sketch)
-        artefact.write(path, layout, self._then_note(watched(kept_first(batches)), problems, path))
-
-    def _then_note(self, batches: Iterator[T], problems: Problems, path: Path) -> Iterator[T]:
-        """Pass the batches on; the problems met on the way are on disk before the sketches appear."""
-        yield from batches
-        side = path.with_suffix(".problems.json")
-        if problems.found:
-            with appearing(side) as draft:
-                in_order = sorted(problems.found, key=lambda p: (p.source, p.position or 0, p.kind, p.detail))
-                draft.write_text(json.dumps([asdict(p) for p in in_order]))
-        else:
-            side.unlink(missing_ok=True)
+        yield from watched(kept_first(batches))
 
     def shelve(self, shelf: Shelf, wanted: NDArray[np.int64], starts: NDArray[np.int64], rules: Problems) -> None:
         """Read the text of these documents (ascending numbers) again and put their shingle sets on the shelf."""
@@ -287,7 +282,7 @@ class LocalEngine:
 
         def chosen() -> Iterator[tuple[Documents, NDArray[np.int64]]]:
             seen = 0
-            for documents in format_of(split.file).read(split, Problems("skip", rules.max_document_bytes)):
+            for documents in format_of(split.file).read(split, rules.again()):
                 low, high = np.searchsorted(rows, [seen, seen + len(documents)])
                 if low < high:
                     yield documents, rows[low:high] - seen
@@ -368,6 +363,11 @@ def changed(file: InputFile) -> InputError:
 def _of_pages(split: Split) -> bool:
     """Whether a reader of its documents has to take the text out of pages."""
     return split.file.fields.html or split.file.format in ("html", "warc")
+
+
+def _problems(sketches: Path) -> Path:
+    """Return where the problems of a split are, beside its sketches."""
+    return sketches.with_suffix(".problems.arrow")
 
 
 def _place(split: Split, documents: Documents, row: int) -> tuple[str, int | None]:

@@ -31,11 +31,13 @@ from weakref import WeakValueDictionary
 from neardup.atomic import appearing, make_fleeting, write_error
 from neardup.errors import InputError, UsageError, WorkError
 from neardup.recipe import Recipe
-from neardup.sources.base import Fields, InputFile, Problems, Split
+from neardup.sources.base import Fields, InputFile, Split
+from neardup.sources.problems import Problems
 from neardup.text.extract import extractor
 
-_SKETCHES = 3
-"""Another number whenever files of sketches have other columns: work of another one is refused."""
+_SKETCHES = 4
+"""Another number whenever files of sketches, or of problems beside them, have other columns: work of another one is
+refused."""
 
 _OPTIONS = {
     ("sketch", "kind"): "the kind of sketch (see --recipe)",
@@ -229,6 +231,11 @@ class Work:
     def sketches(self, split: int) -> Path:
         """Of a split."""
         return self.folder / "sketches" / f"{split:05d}.arrow"
+
+    @property
+    def repeated_ids(self) -> Path:
+        """Ids that occur more than once."""
+        return self.folder / "repeated-ids.arrow"
 
     def texts(self, split: int) -> Path:
         """Of a split of pages, until pairs are measured."""

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from neardup.atomic import appearing, sync
 from neardup.sources import format_of
-from neardup.sources.base import InputFile, Problems, Split
+from neardup.sources.base import InputFile, Split
+from neardup.sources.problems import Problems
 from neardup.sources.stamps import BY_CONTENT
 
 
@@ -45,7 +46,7 @@ def write_split(
     path = target(folder, split)
     if done.exists() and path.exists():
         return
-    problems = Problems("skip", rules.max_document_bytes)
+    problems = rules.again()
     if split.file.members:
         _write_members(path, split, keep, problems, folder.with_name(f".kept-{done.stem}"))
     else:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from neardup.model import MEASURED
 from neardup.report.facts import Facts
-from neardup.sources.base import COMPARED_ANYWAY
+from neardup.sources.problems import COMPARED_ANYWAY
 
 LARGE_GROUP = 0.01
 """Share of the collection from which on a group is worth a look."""

@@ -6,7 +6,7 @@ few of them in memory; the engine has threads of its own, and a bound on what it
 
 import json
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -27,6 +27,7 @@ from neardup.searching.inputs import FORMAT, Inputs
 from neardup.searching.keeping import ABOUT, Say
 from neardup.searching.titles import LOOKED_AT, first_line, one_line, page_title, title_column
 from neardup.sources import Documents, Problems, Split, format_of
+from neardup.sources.problems import only_counted
 from neardup.text.batches import TextBatch, looks_like_pages, readable, text_batch, without
 from neardup.text.settings import TextSettings
 from neardup.text.workers import PageExtractor
@@ -61,7 +62,7 @@ def build(inputs: Inputs, folder: Path, say: Say) -> None:
     when_compiling(lambda: say("Compiling, once on this machine: up to half a minute."))
     inputs.check()
     folder.mkdir()
-    problems = Problems("skip", inputs.largest)
+    problems = Problems("skip", inputs.largest, only_counted)
     threads = cores()
     extract = PageExtractor(TextSettings(extract=inputs.extract), workers=threads)
     progress = _Progress(sum(split.size for split in inputs.splits), say)
@@ -85,7 +86,7 @@ def build(inputs: Inputs, folder: Path, say: Say) -> None:
         raise InputError(f"{inputs.name}: there are no documents in it to search{_told(problems)}.")
     words.finish()
     inputs.check()
-    if problems.found:
+    if problems.counts:
         say(f"Not all could be read{_told(problems)}.")
     about = {"format": FORMAT, "engine": engine.version(), "documents": number, "starts": rows.starts}
     (folder / ABOUT).write_text(json.dumps(about))
@@ -116,10 +117,10 @@ class _Progress:
 
 def _told(problems: Problems) -> str:
     """What could not be read, counted, with the first case."""
-    if not problems.found:
+    if not problems.counts:
         return ""
-    kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(Counter(p.kind for p in problems.found).items()))
-    return f" ({kinds}; the first: {problems.found[0]})"
+    kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(problems.counts.items()))
+    return f" ({kinds}; the first: {next(iter(problems.first.values()))})"
 
 
 class _Read(NamedTuple):

@@ -20,8 +20,9 @@ from neardup.refine import signature
 from neardup.result import Result
 from neardup.searching import engine
 from neardup.sources import choose, discover, format_of, stamp_of
-from neardup.sources.base import InputFile, Problems, Split
+from neardup.sources.base import InputFile, Split
 from neardup.sources.discover import told_briefly
+from neardup.sources.problems import Problems
 from neardup.text.extract import extractor, require_extractor
 from neardup.text.settings import Extract
 

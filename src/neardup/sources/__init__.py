@@ -3,7 +3,8 @@
     discover        files, folders, globs and URLs → input files
     stamps          whether an input is still the one that was found
     fields          which columns are the text, the id, the address
-    base            Fields, InputFile, Split, Documents, Problems; Format: splits, read, table, write
+    problems        what could not be read: raised, collected, or written to disk
+    base            Fields, InputFile, Split, Documents; Format: splits, read, table, write
     parquet         Apache Parquet; pages tells how much its rows take before they are unpacked
     jsonl           JSON Lines, kept byte for byte; jsonl_problems says what is wrong with a line
     csv             CSV, TSV
@@ -21,10 +22,11 @@
 `FORMATS` has one instance of each format by its name; `format_of` is the one that reads an input file.
 """
 
-from neardup.sources.base import Documents, Fields, Format, InputFile, Problem, Problems, Split
+from neardup.sources.base import Documents, Fields, Format, InputFile, Split
 from neardup.sources.discover import Inputs, discover
 from neardup.sources.fields import choose
 from neardup.sources.formats import FORMATS, format_of
+from neardup.sources.problems import Problem, Problems
 from neardup.sources.stamps import stamp_of
 from neardup.sources.table import from_object
 

@@ -4,7 +4,6 @@
     InputFile   one input: a file, or a folder of files that are one document each
     Split       a part of an input file that is read, kept and resumed as one
     Documents   a batch on its way to the kernels
-    Problems    what could not be read: raised at once, or collected and reported
     Format      one file format: splits it, reads it, writes the kept part of it
 
 A split is always read from its start to its end and yields the same documents in the same order: that order is how
@@ -15,14 +14,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Lock
 from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.errors import InputError
+from neardup.sources.problems import Problems
 
 SPLIT_BYTES = 64 << 20
 """The size that splits aim at, in bytes of the file."""
@@ -107,43 +105,6 @@ class Documents:
 
     def __len__(self) -> int:
         return len(self.text)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that could not be read or compared."""
-
-    source: str
-    position: int | None
-    kind: str
-    detail: str
-
-    def __str__(self) -> str:
-        at = "" if self.position is None else f":{self.position}"
-        return f"{self.source}{at}: {self.kind}: {self.detail}"
-
-
-COMPARED_ANYWAY = ("duplicate id", "null id")
-"""Kinds of problems that do not keep a document from being compared."""
-
-
-class Problems:
-    """Raises the first problem (on_error="stop"), or collects them all (on_error="skip"). Threads may share it."""
-
-    def __init__(self, on_error: Literal["stop", "skip"] = "stop", max_document_bytes: int = 64 << 20) -> None:
-        self.on_error = on_error
-        self.max_document_bytes = max_document_bytes
-        self.found: list[Problem] = []
-        self._lock = Lock()
-
-    def report(self, source: str, position: int | None, kind: str, detail: str, advice: str = "") -> None:
-        """Raise or note it. `kind` is a few fixed words that are counted ("not JSON"), `detail` is free."""
-        problem = Problem(source, position, kind, detail)
-        if self.on_error == "stop":
-            advice = advice or ("Name another with --text-field" if kind == "no text field" else "Mend it")
-            raise InputError(f'{problem}\n{advice}, or pass over it with --on-error skip (on_error="skip").')
-        with self._lock:
-            self.found.append(problem)
 
 
 class Format(ABC):

@@ -34,8 +34,9 @@ import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
 from neardup.errors import InputError, OutputError
-from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Split
 from neardup.sources.compression import compression_of, create, open_plain
+from neardup.sources.problems import Problems
 from neardup.sources.quotes import StrictQuotes, raw_rows
 from neardup.sources.tabular import place, refuse_clash
 

@@ -26,11 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from neardup.errors import InputError, UsageError
-from neardup.sources.base import InputFile, Problem, Problems
+from neardup.sources.base import InputFile
 from neardup.sources.compression import ENDINGS, compression_of
 from neardup.sources.files import filesystem, is_remote, is_web, printable, reason
 from neardup.sources.folder import Folder
 from neardup.sources.formats import FORMATS, SUFFIXES, named, told_by
+from neardup.sources.problems import Problem, Problems
 from neardup.sources.results import refuse_results, runs_among
 from neardup.sources.stamps import far_stamp, members_stamp, tells_changes
 from neardup.sources.tree import Catalogue, FileEntry, catalogue_of, cut_pattern

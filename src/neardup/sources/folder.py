@@ -19,9 +19,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.errors import InputError, OutputError
-from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Split
 from neardup.sources.compression import compression_of, open_plain
 from neardup.sources.files import is_remote, open_binary, printable
+from neardup.sources.problems import Problems
 
 # UTF-32's little-endian mark begins with UTF-16's: the longer ones come first.
 _MARKS = (

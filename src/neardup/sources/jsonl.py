@@ -24,20 +24,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.errors import InputError
-from neardup.sources.base import (
-    BATCH_BYTES,
-    SPLIT_BYTES,
-    Documents,
-    Fields,
-    Format,
-    InputFile,
-    Problems,
-    Split,
-)
+from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Fields, Format, InputFile, Split
 from neardup.sources.compression import create, open_plain
 from neardup.sources.ids import WHOLE
 from neardup.sources.jsonl_problems import Lookout, encodable
 from neardup.sources.linewise import Edit, blocks, byte_splits, copy_lines
+from neardup.sources.problems import Problems
 from neardup.sources.tabular import clash
 
 SAMPLE_LINES = 1000

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from neardup.sources.base import InputFile, Problems
+from neardup.sources.base import InputFile
+from neardup.sources.problems import Problems
 
 
 class Lookout:

@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Split
 from neardup.sources.compression import create
 from neardup.sources.linewise import Edit, blocks, byte_splits, copy_lines
+from neardup.sources.problems import Problems
 
 
 class Lines(Format):

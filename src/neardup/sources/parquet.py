@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputError
 from neardup.sources.ahead import ahead
-from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Split
 from neardup.sources.columns import ROWS_AT_ONCE, decoded, grouped, int96_parts, leaves_of, to_interval, with_leaves
 from neardup.sources.compression import create
 from neardup.sources.files import is_remote, open_binary
 from neardup.sources.ids import id_types
 from neardup.sources.layout import Layout, layout_of
 from neardup.sources.pages import rows_within
+from neardup.sources.problems import Problems
 from neardup.sources.tabular import column_kind, id_column, place, refuse_clash, text_column
 
 _INT96, _INTERVAL = "INT96", "INTERVAL"

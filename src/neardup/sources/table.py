@@ -19,11 +19,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from neardup.errors import InputError, UsageError
-from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Split
 from neardup.sources.columns import ROWS_AT_ONCE, decoded, filtered, grouped, is_interval, leaves_of, storable
 from neardup.sources.compression import create
 from neardup.sources.ids import id_types
 from neardup.sources.layout import mark_intervals
+from neardup.sources.problems import Problems
 from neardup.sources.tabular import column_kind, id_column, refuse_clash, text_column
 
 

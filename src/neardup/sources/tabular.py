@@ -8,9 +8,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.errors import InputError, UsageError
-from neardup.sources.base import InputFile, Problems
+from neardup.sources.base import InputFile
 from neardup.sources.columns import decoded
 from neardup.sources.files import is_web, printable
+from neardup.sources.problems import Problems
 from neardup.sources.stamps import BY_CONTENT
 
 

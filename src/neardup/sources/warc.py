@@ -26,10 +26,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.errors import InputError
-from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Problems, Split
+from neardup.sources.base import BATCH_BYTES, SPLIT_BYTES, Documents, Format, InputFile, Split
 from neardup.sources.compression import Unpacked, create, open_plain
 from neardup.sources.files import open_binary
 from neardup.sources.http import TooLong, Undecodable, cut_head, decoded
+from neardup.sources.problems import Problems
 from neardup.sources.warc_records import Record, copy_range, ranges_to_keep, records
 
 _HTML = ("text/html", "application/xhtml+xml")

@@ -18,9 +18,10 @@ from neardup.clusters.keep import keep_columns
 from neardup.engines.local import changed
 from neardup.errors import InputError, UsageError
 from neardup.gather import Reading
-from neardup.sources.base import InputFile, Problem, Problems
+from neardup.sources.base import InputFile
 from neardup.sources.compression import compression_of
 from neardup.sources.files import printable
+from neardup.sources.problems import Problem, Problems
 from neardup.sources.table import InMemory
 from neardup.spark import is_frame
 from neardup.spark.chosen import among

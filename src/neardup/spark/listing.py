@@ -19,9 +19,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from neardup.errors import InputError, UsageError
-from neardup.sources.base import Problems
 from neardup.sources.discover import WRITTEN, Inputs, as_inputs, refuse_nothing
 from neardup.sources.formats import named
+from neardup.sources.problems import Problems
 from neardup.sources.results import refuse_results, runs_among
 from neardup.sources.tree import Catalogue, FileEntry, catalogue_of
 

@@ -28,11 +28,12 @@ from pyspark.sql.types import (
 )
 
 from neardup.gather import Reading, with_fields
-from neardup.sources.base import Fields, InputFile, Problem, Problems
+from neardup.sources.base import Fields, InputFile
 from neardup.sources.compression import compression_of
 from neardup.sources.files import printable
 from neardup.sources.folder import location
 from neardup.sources.jsonl import SAMPLE_LINES, one_kind
+from neardup.sources.problems import Problem, Problems
 from neardup.sources.table import InMemory, MemoryFile
 from neardup.spark.listing import Listing, Stored, escaped
 from neardup.spark.reading import KEEP, LINES, Reader, counted_lines, too_long

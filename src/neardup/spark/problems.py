@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from neardup.gather import nothing_read, pages_as_text, report_repeated
-from neardup.sources.base import Problem, Problems
+from neardup.sources.problems import Problem, Problems
 from neardup.spark.parts import at_hand
 from neardup.spark.reading import PROBLEMS, problem_rows
 from neardup.spark.sketching import PAGES

@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputError
 from neardup.sketches.artefact import keep_fields, keep_values
-from neardup.sources.base import BATCH_BYTES, Documents, Fields, InputFile, Problem, Problems
+from neardup.sources.base import BATCH_BYTES, Documents, Fields, InputFile
 from neardup.sources.compression import compression_of, unpacked
 from neardup.sources.folder import without_mark
 from neardup.sources.ids import id_types
 from neardup.sources.jsonl import SAMPLE_BYTES, SAMPLE_LINES, documents_of, kinds_of
 from neardup.sources.linewise import without_bom
+from neardup.sources.problems import Problem, Problems
 from neardup.sources.tabular import column_kind, ids_at, text_column
 
 KEEP = "keep:"

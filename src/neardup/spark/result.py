@@ -26,8 +26,8 @@ from neardup.kernels import text as kernel
 from neardup.model import RELATIONS
 from neardup.recipe import Recipe
 from neardup.result import filter_of
-from neardup.sources.base import COMPARED_ANYWAY
 from neardup.sources.files import printable
+from neardup.sources.problems import COMPARED_ANYWAY
 from neardup.spark.corpus import annotated_rows, check_annotated, kept_documents, kept_rows, other_lines, write
 from neardup.spark.footers import timestamp_form, writing_timestamps
 from neardup.spark.inputs import Collected

@@ -20,7 +20,7 @@ from neardup.kernels import text as kernel
 from neardup.recipe import Recipe
 from neardup.sketches.artefact import hash_ids, id_types_of, keep_fields, keep_values
 from neardup.sketches.base import Sketches
-from neardup.sources.base import Problem, Problems
+from neardup.sources.problems import Problem, Problems
 from neardup.spark.columns import binaries, matrix, pieces, ragged, signed
 from neardup.spark.reading import Batch
 from neardup.spark.tasks import Batches, mapped

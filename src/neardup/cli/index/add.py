@@ -72,7 +72,6 @@ def add(path: str, files: tuple[str, ...], **given: Any) -> None:
                     "Replace such documents with --update, or give it another id. Of this input "
                     f"{many(added, 'document')} {'is' if added == 1 else 'are'} stored; the same command goes on.",
                 ) from error
-        counted.settle()
         now = len(index)
     others = come + tally.counts["documents"] - added
     parts = [f"{many(added, 'document')} added", f"{others:,} replaced" if given["update"] else _there(others)]

@@ -41,6 +41,5 @@ def check(path: str, files: tuple[str, ...], **given: Any) -> None:
             verdicts = index.check_many(batch)
             tally.count(verdicts)
             output.write(b"".join(json.dumps(v.to_dict(), ensure_ascii=False).encode() + b"\n" for v in verdicts))
-    counted.settle()
     talk.say(tally.sentence("new", skipped=counted.skipped))
     counted.refuse_nothing(tally.counts["documents"])

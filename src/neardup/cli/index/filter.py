@@ -86,12 +86,10 @@ def filter_(path: str, files: tuple[str, ...], **given: Any) -> None:
                     tally.count(judge(documents, partial(passing, batch)))
                 else:
                     passing(batch, [])
-                counted.settle()
                 if signals.received:
                     break
         except KeyboardInterrupt:  # while it waited for lines
             pass
-    counted.settle()
     passed_on = "passed on" if given["on_error"] == "pass" else "left out"
     talk.say(tally.sentence("passed on", skipped=counted.skipped, skipped_how=passed_on))
     if signals.received == signal.SIGTERM:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from neardup.cli.show import Talk
     from neardup.index import Document
     from neardup.sources import Documents, InputFile, Problems, Split
-    from neardup.sources.base import Problem
+    from neardup.sources.problems import Problem
 
 Waiting = Callable[[], AbstractContextManager[None]]
 
@@ -84,27 +84,30 @@ class Counted:
 
     problems: "Problems"
     field_named: bool = False
-    skipped: int = 0
-    lacking: int = 0
-    """Those that lack a field which they are asked for, and the first of them."""
-    first: "Problem | None" = None
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> "Counted":
         """By --on-error."""
-        from neardup.sources import Problems
+        from neardup.sources.problems import Problems, only_counted
 
         named = bool(given["text_field"] or given.get("id_field"))
-        return cls(Problems("stop" if given["on_error"] == "stop" else "skip", given["max_document_bytes"]), named)
+        on_error: Literal["stop", "skip"] = "stop" if given["on_error"] == "stop" else "skip"
+        return cls(Problems(on_error, given["max_document_bytes"], only_counted), named)
 
-    def settle(self) -> None:
-        """A stream has no end, and a list of its problems must have one."""
-        self.skipped += len(self.problems.found)
-        lacking = [problem for problem in self.problems.found if problem.kind in _WITHOUT_FIELD]
-        self.lacking += len(lacking)
-        if self.first is None and lacking:
-            self.first = lacking[0]
-        self.problems.found.clear()
+    @property
+    def skipped(self) -> int:
+        """How many."""
+        return self.problems.counts.total()
+
+    @property
+    def lacking(self) -> int:
+        """How many lack a field which they are asked for."""
+        return sum(self.problems.counts[kind] for kind in _WITHOUT_FIELD)
+
+    @property
+    def first(self) -> "Problem | None":
+        """The first of those."""
+        return next((problem for kind, problem in self.problems.first.items() if kind in _WITHOUT_FIELD), None)
 
     def refuse_nothing(self, documents: int) -> None:
         """Where no document was read for want of a field that was named, or that all lack: the choice is wrong then,
@@ -158,12 +161,15 @@ def found_files(
     files: tuple[str, ...], format: str | None, problems: "Problems", talk: "Talk"
 ) -> tuple["InputFile", ...]:
     """The input files that were named."""
-    from neardup.sources import discover
+    from neardup.sources import Problems, discover
     from neardup.sources.discover import told_briefly
 
-    found = discover(files, format=format, problems=problems)
-    for sentence in [*found.remarks, *told_briefly(problems.found)]:
+    unread = Problems(problems.on_error)
+    found = discover(files, format=format, problems=unread)
+    for sentence in [*found.remarks, *told_briefly(unread.found)]:
         talk.say(sentence)
+    for problem in unread.found:
+        problems.report(problem.source, problem.position, problem.kind, problem.detail)
     return found.files
 
 
@@ -189,7 +195,6 @@ def documents(
         for batch in live_lines(line_reading(given), counted.problems, talk.say, waiting):
             if found := [line.document for line in batch if line.document is not None]:
                 yield found
-            counted.settle()
         return
     yield from _of_files(found_files(files, given["format_"], counted.problems, talk), given, counted, talk)
 
@@ -228,7 +233,6 @@ def _of_files(
             if batch:
                 yield batch
                 batch = []
-            counted.settle()
             talk.advance(min(split.size, some.text.nbytes), len(some), some.text.nbytes)
     talk.end()
 
