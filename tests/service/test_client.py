@@ -7,6 +7,7 @@ import os
 import resource
 import socket
 import threading
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -229,7 +230,11 @@ class Flaky:
                 while b"}" not in data:
                     data += connection.recv(65536)
                 self.asked += 1
-                connection.sendall(answer)
+                with suppress(OSError):  # the client has seen enough
+                    connection.sendall(answer)
+                    connection.shutdown(socket.SHUT_WR)
+                    while connection.recv(65536):  # closing with something unread would reset the connection
+                        pass
 
     def __enter__(self):
         return self
