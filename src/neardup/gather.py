@@ -380,7 +380,7 @@ def report_repeated(problems: Problems, id: str, source: str, position: int, ear
 
 
 def _compared(collection: Collection, splits: list[Split], repeated: Problems) -> NDArray[np.bool_]:
-    """Which documents take part: those with tokens. An id that occurs twice is a problem, and both are in."""
+    """Return which documents take part: those with tokens. An id that occurs twice is a problem, and both are in."""
     status = collection.numbers("status")
     compared = np.isin(status, (text_kernel.FINE, text_kernel.SHORT))
     hashes = collection.numbers("id_hash")

@@ -158,7 +158,7 @@ def _number(i: int) -> bytes:
 
 
 ROCKS: dict[str, tuple[Callable[[Any], None], str]] = {
-    "no record": (lambda f: f.family["documents"].delete(_number(50)), "are missing|are counted"),
+    "no record": (lambda f: f.family["documents"].delete(_number(50)), "are missing|counted, and 399 are there"),
     "no text": (lambda f: f.family["texts"].delete(_number(50)), "text is missing"),
     "a record that is cut": (lambda f: f.family["documents"].put(_number(50), b"short"), "be decoded"),
     "no id": (lambda f: f.family["ids"].delete(next(iter(f.family["ids"].keys()))), "does not lead there"),

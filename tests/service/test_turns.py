@@ -15,7 +15,7 @@ MOST = 3
 
 
 class Doing:
-    """Steps that say when they began, and go on until they are told to end."""
+    """Record when steps begin, and keep them running until `ends` is set."""
 
     def __init__(self, turns: Turns) -> None:
         self.turns = turns

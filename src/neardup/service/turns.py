@@ -36,7 +36,7 @@ class Turns:
 
     @property
     def quiet(self) -> bool:
-        """Whether there is no short work, nor was some a moment ago."""
+        """Return whether no short work is going on, or was a moment ago."""
         return not self._short and asyncio.get_running_loop().time() - self._last_short >= QUIET
 
     @asynccontextmanager

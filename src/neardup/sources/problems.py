@@ -100,14 +100,14 @@ class Spool:
         self.many = 0
 
     def note(self, problem: Problem) -> None:
-        """Add one."""
+        """Add a problem, and write to disk when enough wait."""
         self._waiting.append(problem)
         self.many += 1
         if len(self._waiting) == _AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the problems that wait to disk."""
         self._writer.write_table(rows(self._waiting))
         self._waiting.clear()
 

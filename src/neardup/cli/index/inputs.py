@@ -96,17 +96,17 @@ class Counted:
 
     @property
     def skipped(self) -> int:
-        """How many."""
+        """Return how many could not be read."""
         return self.problems.counts.total()
 
     @property
     def lacking(self) -> int:
-        """How many lack a field which they are asked for."""
+        """Return how many lack a field that was asked for."""
         return sum(self.problems.counts[kind] for kind in _WITHOUT_FIELD)
 
     @property
     def first(self) -> "Problem | None":
-        """The first of those."""
+        """Return the first one that lacks such a field."""
         return next((problem for kind, problem in self.problems.first.items() if kind in _WITHOUT_FIELD), None)
 
     def refuse_nothing(self, documents: int) -> None:
