@@ -3,15 +3,19 @@
 NeardupError
 ├── UsageError        a choice that cannot work, or two that contradict each other     (exit code 2)
 │   ├── RecipeError   a recipe that cannot work, or artefacts of two recipes mixed
-│   └── TakenId       an id that an index has with another text
+│   ├── TakenId       an id that an index has with another text
+│   └── TokenError    a service that asks for a token, or for another one
 ├── InputError        a document, file or folder that cannot be read as asked
 ├── WorkError         a work folder of another run, or one that is damaged
 ├── OutputError       a result that cannot be written
 ├── ReaderError       the process that reads pages does not start
-├── StoreError        an index that cannot be opened: in use, damaged, of another version
+├── StoreError        an index that cannot be opened or read: in use, damaged, of another version
+│   └── Unreachable   an index that is not where it was, or whose server does not answer; no sign of damage
 ├── Abandoned         work that nobody waits for any more
 └── MissingExtra      an optional part that is not installed; says the line that installs it
 """
+
+from typing import ClassVar, Literal
 
 
 class NeardupError(Exception):
@@ -38,6 +42,10 @@ class TakenId(UsageError):
         self.what = what
 
 
+class TokenError(UsageError):
+    """A service that asks for a token, or for another one."""
+
+
 class InputError(NeardupError):
     """A document, file or folder that cannot be read as asked."""
 
@@ -56,6 +64,13 @@ class ReaderError(NeardupError):
 
 class StoreError(NeardupError):
     """An index that cannot be opened or read: in use by another process, damaged, or of another version."""
+
+
+class Unreachable(StoreError):
+    """An index that is not where it was, or whose server does not answer. Nothing says that it is damaged."""
+
+    ailment: ClassVar[Literal["away", "moved"]] = "away"
+    """The kind of problem that the health of a store has for this."""
 
 
 class Abandoned(NeardupError):

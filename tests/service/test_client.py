@@ -258,7 +258,7 @@ ENDLESS = b"HTTP/1.1 %d X\r\nConnection: close\r\n\r\n" + b" " * 400_000
 
 
 def test_an_answer_without_end_is_not_held(monkeypatch):
-    monkeypatch.setattr("neardup.client.LARGEST_ANSWER", 100_000)
+    monkeypatch.setattr("neardup.client.SMALL_ANSWER", 100_000)
     monkeypatch.setattr("neardup.client.LARGEST_LINE", 100_000)
     for status in (200, 400):
         with (
@@ -268,13 +268,13 @@ def test_an_answer_without_end_is_not_held(monkeypatch):
             Client(service.address).check("a")
     with Flaky(ENDLESS % 200) as service, pytest.raises(StoreError, match="more than 100,000 bytes"):
         list(Client(service.address).check_many([{"text": "a"}]))
-    with Flaky(_said(200, b"[" * 90_000)) as service, pytest.raises(StoreError, match="no JSON"):
+    with Flaky(_said(200, b"[" * 90_000)) as service, pytest.raises(StoreError, match="no neardup service"):
         Client(service.address).check("a")
 
 
 def test_repeated_only_where_it_is_safe():
     with Flaky(b"", BUSY, VERDICT) as service:
-        assert Client(service.address).check("a").new
+        assert Client(service.address).check("a", id="a").new
     assert service.asked == 3
     with Flaky(BUSY, VERDICT) as service:
         assert Client(service.address).check_and_add("a", "b").added
