@@ -10,8 +10,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from neardup.gather import Gathered
 from neardup.kernels import equal as kernel
 from neardup.model import MEASURED, RELATIONS, REMOVED
 from neardup.recipe import Recipe
+from neardup.untrusted import open_regular
 
 KNOWN = pa.schema([pa.field("number", pa.int64(), nullable=False), *(f for f in REMOVED if f.name != "kept_source")])
 """Documents that are similar to one of an index, and are gone before the others are compared: their numbers, ascending,
@@ -74,37 +76,105 @@ class Decision:
         return np.asarray(self.known.column("number").to_numpy())
 
 
-_COLUMNS = (
-    "removed", "kept_for", "relation", "score", "resemblance", "removed_in_kept", "kept_in_removed", "measured",
-)  # fmt: skip
-_COUNTS = ("crowded", "crowded_sampled", "crowded_missed", "rounds", "candidates", "pairs")
+_KINDS = {
+    "removed": np.int64, "kept_for": np.int64, "relation": np.uint8, "score": np.float64, "resemblance": np.float64,
+    "removed_in_kept": np.float64, "kept_in_removed": np.float64, "measured": np.uint8,
+}  # fmt: skip
+"""The columns of a decision, and their types."""
 
 
 def write_decision(path: Path, decision: Decision) -> None:
     """For whoever opens the run again."""
-    table = pa.table({name: getattr(decision, name) for name in _COLUMNS})
-    counts = json.dumps({name: getattr(decision, name) for name in _COUNTS})
+    table = pa.table({name: getattr(decision, name) for name in _KINDS})
+    counts = json.dumps({name: getattr(decision, name) for name in _Counts.__struct_fields__})
     table = table.replace_schema_metadata({"neardup.counts": counts})
     for target, rows in ((path, table), (path.with_name("known.arrow"), decision.known)):
         with appearing(target) as draft, pa.ipc.new_file(draft, rows.schema) as file:
             file.write_table(rows)
 
 
-def read_decision(path: Path) -> Decision:
-    """The inverse."""
+def read_decision(path: Path, documents: int) -> Decision:
+    """Read and check what `write_decision` wrote for a collection of this number of documents."""
+    known = path.with_name("known.arrow")
     try:
-        with pa.memory_map(str(path)) as source:
-            table = pa.ipc.open_file(source).read_all()
-            columns = {name: table.column(name).to_numpy().copy() for name in _COLUMNS}
-            counts = json.loads(table.schema.metadata[b"neardup.counts"])
-        known = path.with_name("known.arrow")
-        if not known.exists():  # it was written before there were indexes
-            return Decision(**columns, **counts)
-        return Decision(**columns, **counts, known=pa.ipc.open_file(known.read_bytes()).read_all())
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
-        raise WorkError(
-            f"{path}: cannot be read ({error}). Run `neardup dedup` again; it goes on from its work."
-        ) from error
+        table = _validated(path)
+        columns = {name: table.column(name).to_numpy().copy() for name in _KINDS}
+        counts = msgspec.json.decode(table.schema.metadata[b"neardup.counts"], type=_Counts)
+        decision = Decision(**columns, **msgspec.structs.asdict(counts))
+        _check(decision, documents)
+    except _UNREADABLE as error:
+        raise _unreadable(path, error) from error
+    if not known.exists():  # it was written before there were indexes
+        return decision
+    try:
+        rows = _validated(known)
+        _check_known(rows, documents)
+        return replace(decision, known=rows)
+    except _UNREADABLE as error:
+        raise _unreadable(known, error) from error
+
+
+class _Counts(msgspec.Struct, forbid_unknown_fields=True):
+    """The counts of a decision, which are beside its columns."""
+
+    crowded: Annotated[int, msgspec.Meta(ge=0)]
+    rounds: Annotated[int, msgspec.Meta(ge=0)]
+    candidates: Annotated[int, msgspec.Meta(ge=0)]
+    pairs: Annotated[int, msgspec.Meta(ge=0)]
+    crowded_sampled: Annotated[int, msgspec.Meta(ge=0)] = 0
+    crowded_missed: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+_UNREADABLE = (pa.ArrowException, OSError, KeyError, TypeError, ValueError, RecursionError, msgspec.MsgspecError)
+
+
+def _unreadable(path: Path, error: Exception) -> WorkError:
+    return WorkError(f"{path}: cannot be read ({error}). Run `neardup dedup` again; it goes on from its work.")
+
+
+def _validated(path: Path) -> pa.Table:
+    """Return the table in an Arrow file, in memory, with offsets and lengths that lead nowhere else."""
+    with open_regular(path) as file:
+        table = pa.ipc.open_file(file.read()).read_all()
+    table.validate(full=True)
+    return table
+
+
+def _check(decision: Decision, documents: int) -> None:
+    """Raise a ValueError if a number of a decision names no document, relation or measure."""
+    removed, kept_for = decision.removed, decision.kept_for
+    for name, wanted in _KINDS.items():
+        values = getattr(decision, name)
+        if values.dtype != wanted:
+            raise ValueError(f"{name} is of the type {values.dtype} and not {wanted.__name__}")
+    _check_numbers("removed", removed, documents)
+    if len(removed) and not (kept_for.min() >= 0 and kept_for.max() < documents):
+        raise ValueError(f"a document is kept that is not there; there are {documents:,}")
+    for name, most in (("relation", len(RELATIONS)), ("measured", len(MEASURED))):
+        if (getattr(decision, name) >= most).any():
+            raise ValueError(f"{name} has a number that is not below {most}")
+
+
+def _check_numbers(name: str, numbers: NDArray[np.int64], documents: int) -> None:
+    if len(numbers) and not (numbers[0] >= 0 and numbers[-1] < documents and (np.diff(numbers) > 0).all()):
+        raise ValueError(f"{name} does not have the numbers of documents in their order; there are {documents:,}")
+
+
+def _check_known(rows: pa.Table, documents: int) -> None:
+    """Raise a ValueError if the table of documents that an index knows is not what a run writes."""
+    if rows.schema.names != KNOWN.names:
+        raise ValueError("it has other columns")
+    for column in KNOWN:
+        found = rows.column(column.name)
+        if found.type != column.type and column.name not in ("id", "kept_id"):  # ids have the type of the inputs
+            raise ValueError(f"{column.name} is of the type {found.type} and not {column.type}")
+        if found.null_count and not column.nullable:
+            raise ValueError(f"values are missing in the column {column.name}")
+    _check_numbers("number", rows.column("number").to_numpy(), documents)
+    for name, possible in (("relation", RELATIONS), ("measured", MEASURED)):
+        strange = set(rows.column(name).unique().to_pylist()) - set(possible)
+        if strange:
+            raise ValueError(f"{name} is {min(strange)!r}, which is none of {', '.join(possible)}")
 
 
 def decide(gathered: Gathered, known: pa.Table | None = None) -> Decision:

@@ -18,8 +18,9 @@ from functools import cached_property
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,9 +30,10 @@ from neardup._version import __version__
 from neardup.atomic import appearing, local_place
 from neardup.decide import Decision, read_decision, write_decision
 from neardup.engines.local import LocalEngine
+from neardup.engines.machine import cores
 from neardup.engines.steps import Step, Steps, Watcher
 from neardup.engines.work import FinishedWork, Work
-from neardup.errors import InputError, UsageError
+from neardup.errors import InputError, UsageError, WorkError
 from neardup.gather import Gathered
 from neardup.kernels import text as kernel
 from neardup.model import MEASURED, RELATIONS, SKIPPED, Explanation
@@ -54,6 +56,15 @@ from neardup.sources.problems import COMPARED_ANYWAY, Problems
 from neardup.sources.stored import store, stored_splits
 from neardup.text.settings import TextSettings
 from neardup.text.workers import PageExtractor, confinement
+from neardup.untrusted import read_json
+
+
+class _Run(msgspec.Struct):
+    """What is needed of run.json when a run is opened again."""
+
+    steps: list[Step]
+    threads: Annotated[int, msgspec.Meta(ge=1)]
+    said: list[str]
 
 
 class Result:
@@ -72,26 +83,29 @@ class Result:
         """A finished run, from the folder that it was written to and its work folder."""
         out = Path(path)
         try:
-            run = json.loads((out / "run.json").read_text())
+            run: dict[str, Any] = read_json(out / "run.json", dict[str, Any])
         except (FileNotFoundError, NotADirectoryError) as error:
             raise InputError(f"{out} holds no finished run: there is no run.json in it.") from error
         except (ValueError, OSError) as error:
-            raise InputError(f"{out / 'run.json'}: cannot be read ({error}).") from error
+            raise InputError(f"{out / 'run.json'}: cannot be read ({error}). Run `neardup dedup` again.") from error
         if "engine" in run:
             raise InputError(
                 f"{out} holds a run on Spark. Report, audit and Result.open know runs of the local engine alone: make "
                 "one on a sample of the collection. `neardup explain` works here too."
             )
+        try:
+            told = msgspec.convert(run, _Run)
+        except msgspec.MsgspecError as error:
+            raise WorkError(f"{out / 'run.json'}: cannot be read ({error}). Run `neardup dedup` again.") from error
         work = FinishedWork(out / "work")
         recipe, splits, largest = work.reopened()
-        steps = Steps(watcher, [Step(**step) for step in run["steps"]])
-        engine = LocalEngine(recipe, splits, work, steps, run["threads"])
+        engine = LocalEngine(recipe, splits, work, Steps(watcher, told.steps), min(told.threads, cores()))
         skipped = out / "skipped.parquet"
-        problems = pq.read_table(skipped, schema=SKIPPED) if skipped.exists() else SKIPPED.empty_table()
-        collection = engine.sketched()
+        problems = _skipped(skipped) if skipped.exists() else SKIPPED.empty_table()
+        collection = engine.sketched(by_others=True)
         compared = np.isin(collection.numbers("status"), (kernel.FINE, kernel.SHORT))
-        gathered = Gathered(engine, collection, compared, problems, Problems("skip", largest), run["said"])
-        result = cls(gathered, read_decision(work.decision))
+        gathered = Gathered(engine, collection, compared, problems, Problems("skip", largest), told.said)
+        result = cls(gathered, read_decision(work.decision, len(collection)))
         result.folder = out
         return result
 
@@ -418,6 +432,16 @@ def filter_of(recipe: Recipe) -> dict[str, Any] | None:
         "probability_at_threshold": recipe.filter.probability(recipe.verify.threshold) if recipe.thresholded else None,
         "curve": [[x, round(p, 6)] for x, p in recipe.filter.curve(41)],
     }
+
+
+def _skipped(path: Path) -> pa.Table:
+    """Return what a finished run could not read or compare."""
+    try:
+        table = pq.read_table(path, schema=SKIPPED)
+        table.validate(full=True)
+        return table
+    except (pa.ArrowException, OSError) as error:
+        raise WorkError(f"{path}: cannot be read ({error}). Run `neardup dedup` again.") from error
 
 
 def _known(value: float) -> float | None:

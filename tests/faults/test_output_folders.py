@@ -1,6 +1,7 @@
 """What a run finds in its output folder: only what it wrote itself may be replaced."""
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -86,6 +87,21 @@ def test_folders_of_pages_are_replaced_file_by_file(tmp_path):
     (tmp_path / "out/kept" / page).with_name("mine.html").write_text("mine")
     with pytest.raises(neardup.OutputError, match=r"mine\.html"):
         result.write(tmp_path / "out")
+
+
+@pytest.mark.parametrize("ending", ["html", "txt"])
+def test_a_folder_of_which_no_page_is_kept_is_empty(tmp_path, ending):
+    """A run of which every page is known already ended with a traceback, and so did the next one."""
+    rows = documents(3, clusters=0)
+    (tmp_path / "in/pages").mkdir(parents=True)
+    written(tmp_path / "in/a.jsonl", rows)
+    for number, row in enumerate(rows):
+        (tmp_path / "in/pages" / f"{number}.{ending}").write_text(row["text"])
+    for _ in range(2):  # also the second time, on a finished run
+        result = neardup.dedup(tmp_path / "in", recipe="default")
+        result.write(tmp_path / "out", report=False)
+        assert result.counts["removed"] == 3
+        assert [path.name for path in (tmp_path / "out/kept").rglob("*") if path.is_file()] == ["a.jsonl"]
 
 
 def test_a_draft_of_a_killed_run_is_its_own(tmp_path):
@@ -329,3 +345,55 @@ def test_a_mistake_in_the_folder_of_another_run_does_not_give_it_up(tmp_path, mo
         neardup.dedup(source, work=work, text_field="txet")
     with pytest.raises(neardup.WorkError, match="another run"):
         neardup.dedup(source, work=work, threshold=0.5)
+
+
+def _damages(tmp_path: Path) -> dict:
+    def changed(file: Path) -> None:
+        file.write_bytes(file.read_bytes()[::-1])
+
+    def a_folder(file: Path) -> None:
+        file.unlink()
+        file.mkdir()
+
+    return {
+        "cut": lambda file: os.truncate(file, file.stat().st_size // 2),
+        "empty": lambda file: os.truncate(file, 0),
+        "changed": changed,
+        "gone": lambda file: file.unlink(),
+        "a folder": a_folder,
+        "a mark of an earlier version": lambda file: next((file.parents[1] / "work/kept").glob("*.done")).write_text(
+            ""
+        ),
+    }
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "changed", "gone", "a folder", "a mark of an earlier version"])
+def test_a_kept_file_that_was_changed_is_written_again(command_line, tmp_path, damage):
+    source, out = written(tmp_path / "in.jsonl", documents(30)), tmp_path / "out"
+    assert command_line("dedup", source, "-o", out, "-q", "--no-report").returncode == 0
+    kept = out / "kept/in.jsonl"
+    expected, before = kept.read_bytes(), kept.stat().st_mtime_ns
+    assert command_line("dedup", source, "-o", out, "-q", "--no-report").returncode == 0
+    assert kept.stat().st_mtime_ns == before  # it is as it was, and is left alone
+    _damages(tmp_path)[damage](kept)
+    again = command_line("dedup", source, "-o", out, "-q", "--no-report")
+    if damage == "a folder":
+        assert again.returncode == 1
+        assert "in.jsonl" in again.stderr
+    else:
+        assert again.returncode == 0
+        assert kept.read_bytes() == expected
+        assert kept.stat().st_mtime_ns != before
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "changed", "gone"])
+def test_a_page_of_a_kept_folder_that_was_changed_is_written_again(command_line, tmp_path, damage):
+    sample.write(tmp_path / "in", scale=0.1)
+    out = tmp_path / "out"
+    assert command_line("dedup", tmp_path / "in/html", "-o", out, "-q", "--no-report").returncode == 0
+    expected = contents(out / "kept")
+    page = next(path for path in sorted((out / "kept").rglob("*.html")))
+    _damages(tmp_path)[damage](page)
+    assert contents(out / "kept") != expected
+    assert command_line("dedup", tmp_path / "in/html", "-o", out, "-q", "--no-report").returncode == 0
+    assert contents(out / "kept") == expected

@@ -92,8 +92,14 @@ def undisturbed(tmp_path_factory):
     return folder, contents(folder / "whole"), int(done.stdout)
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("share", [i / 11 for i in range(12)])
+MOMENTS = [(i / 11, when) for i in range(12) for when in ("before", "after")]
+"""Every other one is for the night: each starts two processes."""
+
+
+@pytest.mark.parametrize(
+    ("share", "when"),
+    [pytest.param(*moment, marks=[pytest.mark.nightly] * (n % 4 in (1, 2))) for n, moment in enumerate(MOMENTS)],
+)
 def test_killed_at_any_moment(undisturbed, tmp_path, share, when):
     folder, expected, renames = undisturbed
     assert renames > 15

@@ -285,3 +285,24 @@ def test_ids_are_shown_and_never_obeyed(tmp_path):
         "\\x1b[31mred1\\x07\\u202e, \\x1b[31mred2\\x07\\u202e\n"
     )
     assert "neardup explain" not in done.stderr + done.stdout
+
+
+def test_names_of_files_are_shown_and_never_obeyed(tmp_path):
+    """What is guessed of a file is said with its name, which may steer a terminal."""
+    evil = "f\x1b]0;PWN\x1b[31m\x9b2J\u202e"
+    (tmp_path / f"{evil}.jsonl").write_text('{"text": "one two three"}\n')
+    (tmp_path / f"{evil}.csv").write_text("id;text\n1;some words here\n2;other words\n")
+    index = tmp_path / "seen.ndx"
+    for arguments in (
+        ("dedup", tmp_path / f"{evil}.jsonl", "-o", tmp_path / f"out{evil}"),
+        ("dedup", tmp_path / f"{evil}.csv", "-o", tmp_path / "out"),
+        ("index", "create", index),
+        ("index", "add", index, tmp_path / f"{evil}.jsonl"),
+        ("index", "check", index, tmp_path / f"{evil}.csv"),
+        ("pairs", tmp_path / f"{evil}.jsonl", "-o", tmp_path / f"{evil}.parquet"),
+    ):
+        done = run(*arguments)
+        assert done.returncode == 0, done.stderr
+        assert not {"\x1b", "\x9b", "\u202e"} & set(done.stderr), arguments
+        shown = "f\\x1b]0;PWN\\x1b[31m\\x9b2J\\u202e" in done.stderr.replace("\n", "")
+        assert shown or "create" in arguments, done.stderr

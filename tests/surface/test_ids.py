@@ -119,3 +119,16 @@ def test_explain_says_what_contains_what(command_line, tmp_path):
     rows = [{"id": "part", "text": whole.rpartition(" word90")[0]}, {"id": "whole", "text": whole}]
     neardup.dedup(rows).write(tmp_path / "out")
     assert "whole: removed, contains part: " in command_line("explain", tmp_path / "out", "whole").stdout
+
+
+def test_a_repeated_id_can_be_removed_and_kept(tmp_path):
+    """As docs/guide.md says: where ids repeat, removed.parquet does not tell which document of an id is gone."""
+    one, other = (" ".join(f"{word}{i}" for i in range(50)) for word in ("alpha", "beta"))
+    rows = [{"id": "a", "text": one}, {"id": "b", "text": other}, {"id": "a", "text": other}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = neardup.dedup(tmp_path / "in.jsonl", on_error="skip")
+    assert result.removed.column("id").to_pylist() == ["a"]
+    assert result.kept.column("id").to_pylist() == ["a", "b"]
+    assert result.skipped.column("kind").to_pylist() == ["duplicate id"]
+    numbered = neardup.dedup(tmp_path / "in.jsonl", on_error="skip", id_field="none")
+    assert numbered.removed.column("id").to_pylist() == ["in.jsonl:3"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import neardup
 from neardup.engines import local, reread
-from neardup.text import extract, reader
+from neardup.text import extract, workers
 from neardup.text.batches import TextBatch
 from tests.corpus import documents
 from tests.naive import markup as naive
@@ -53,8 +53,8 @@ def pages(tmp_path):
 
 def test_the_answer_is_that_of_reading_twice(pages, tmp_path, monkeypatch):
     parsed = []
-    read_page = reader.read_page
-    monkeypatch.setattr(reader, "read_page", lambda page, **how: parsed.append(page) or read_page(page, **how))
+    apart = workers.PageExtractor._apart
+    monkeypatch.setattr(workers.PageExtractor, "_apart", lambda self, given: parsed.extend(given) or apart(self, given))
     once = neardup.dedup(pages, work=tmp_path / "once")
     assert len(parsed) == len(once.keep) == 120
     assert once.removed.num_rows >= 30

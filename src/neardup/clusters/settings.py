@@ -6,6 +6,9 @@ from typing import Literal
 from neardup.clusters.keep import parse_keep
 from neardup.errors import RecipeError
 
+MOST = 1 << 20
+"""The largest number of candidates: kernels make room for all of them, and count them in 32 bits."""
+
 ClusterMethod = Literal["star", "components"]
 
 
@@ -24,6 +27,6 @@ class ClusterSettings:
         if self.method not in ("star", "components"):
             raise RecipeError(f"cluster = {self.method!r}: choose star or components.")
         for name, value in (("crowd", self.crowd), ("measured", self.measured)):
-            if value < 1:
-                raise RecipeError(f"{name} = {value}: at least 1.")
+            if not 1 <= value <= MOST:
+                raise RecipeError(f"{name} = {value}: from 1 to {MOST:,}; 256 is the default.")
         parse_keep(self.keep)

@@ -9,7 +9,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from threading import Event, Semaphore
@@ -42,7 +42,7 @@ R = TypeVar("R")
 
 
 _WORTH_WORKERS = 4 << 20
-"""Bytes of pages from which on it pays to start processes for them."""
+"""Pages of more bytes than this are read in several processes."""
 
 
 class Stopped(Exception):
@@ -65,7 +65,7 @@ class LocalEngine:
         self.threads, self.memory = threads, memory
         self.sketcher = recipe.sketcher
         pages = sum(s.size for s in splits if _of_pages(s))
-        workers = threads if threads > 1 and pages > _WORTH_WORKERS else 0
+        workers = threads if pages > _WORTH_WORKERS else 1
         self.extract = PageExtractor(recipe.text, workers=workers)
         self.pages_as_text = ""
         """An input whose texts look like HTML, and are not read as such."""
@@ -80,8 +80,9 @@ class LocalEngine:
 
     def sketch(self, rules: Problems) -> tuple[artefact.Collection, pa.Table]:
         """Sketch every split that has no sketches yet. Also return what could not be read (`model.SKIPPED`)."""
-        layout = artefact.schema(self.recipe.id, self.sketcher, keep_columns(self.recipe.clusters.keep))
+        layout = self._layout
         missing = [i for i in range(len(self.splits)) if not artefact.is_whole(self.work.sketches(i), self.recipe.id)]
+        self._check_sketches(set(range(len(self.splits))) - set(missing))
         total = sum(s.size for s in self.splits)
         with self.steps.step("sketch", total):
             self.steps.advance(total - sum(self.splits[i].size for i in missing))
@@ -92,14 +93,25 @@ class LocalEngine:
             rules.report(**problems.slice(0, 1).to_pylist()[0])
         return self.sketched(), problems
 
-    def sketched(self) -> artefact.Collection:
-        """What has been sketched."""
+    @cached_property
+    def _layout(self) -> pa.Schema:
+        return artefact.schema(self.recipe.id, self.sketcher, keep_columns(self.recipe.clusters.keep))
+
+    def _check_sketches(self, numbers: Iterable[int]) -> None:
+        """Refuse damaged sketches of splits that an earlier run made."""
+        for number in numbers:
+            artefact.check_rows(self.work.sketches(number), self._layout)
+
+    def sketched(self, *, by_others: bool = False) -> artefact.Collection:
+        """Return what has been sketched; checked first, if somebody else may have made it."""
         paths = [self.work.sketches(i) for i in range(len(self.splits))]
         for path in paths:
             if not artefact.is_whole(path, self.recipe.id):
                 raise WorkError(
                     f"{path}: is missing or cut short. Run `neardup dedup` again; it makes what is missing."
                 )
+        if by_others:
+            self._check_sketches(range(len(self.splits)))
         return artefact.Collection(paths)
 
     def _sketch_split(self, number: int, layout: pa.Schema, rules: Problems) -> None:

@@ -49,6 +49,7 @@ def kept(path: Path, rows: NDArray[np.int64]) -> Iterator[pa.Array]:
     with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
         for number in range(file.num_record_batches):
             texts = file.get_batch(number).column(0)
+            texts.validate(full=True)  # somebody else may have made the folder; of bytes, these are the offsets alone
             low, high = np.searchsorted(rows, [seen, seen + len(texts)])
             if low < high:
                 yield texts.take(pa.array(rows[low:high] - seen))

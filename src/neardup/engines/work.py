@@ -22,18 +22,26 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import asdict, replace
+from pathlib import Path, PurePosixPath
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
+
+import msgspec
 
 from neardup.atomic import appearing, make_fleeting, write_error
 from neardup.errors import InputError, UsageError, WorkError
 from neardup.recipe import Recipe
-from neardup.sources.base import Fields, InputFile, Split
+from neardup.sources.base import InputFile, Split
+from neardup.sources.files import is_remote
+from neardup.sources.formats import FORMATS
 from neardup.sources.problems import Problems
+from neardup.sources.stamps import BY_CONTENT, is_named_by_content, is_unchanged
 from neardup.text.extract import extractor
+from neardup.untrusted import open_regular, read_json, refuse_links, safe_name
+
+T = TypeVar("T")
 
 _SKETCHES = 4
 """Another number whenever files of sketches, or of problems beside them, have other columns: work of another one is
@@ -77,7 +85,7 @@ class _FolderLock:
     def of(cls, folder: Path) -> "_FolderLock":
         """Return the one that this process holds, or take the lock; another process's is a WorkError."""
         with cls._looking:
-            descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
             found = os.fstat(descriptor)
             held = cls._here.get((found.st_dev, found.st_ino))
             if held is not None:
@@ -108,6 +116,7 @@ class Work:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise write_error(folder, error) from error
+        refuse_links(folder)
 
     @property
     def place(self) -> Path:
@@ -152,6 +161,7 @@ class Work:
                 self._copy(path, str(path.relative_to(other.place)))
 
     def _copy(self, path: Path, name: str) -> None:
+        refuse_links(path)
         if not (self.folder / name).exists():
             with appearing(self.folder / name) as draft:
                 shutil.copyfile(path, draft)
@@ -161,7 +171,7 @@ class Work:
         said = ""
         if self._plan.exists():
             try:
-                theirs = json.loads(self._plan.read_text())
+                theirs = read_json(self._plan, dict[str, Any])
             except (ValueError, OSError) as error:
                 raise WorkError(
                     f"{self._plan}: cannot be read ({error}). Delete {self.folder} to start over."
@@ -172,10 +182,10 @@ class Work:
                 return "Going on with the work of an earlier run."
             if not self._failure.exists():
                 raise WorkError(
-                    f"{self.folder} holds the work of another run: {difference(theirs, mine)}. "
+                    f"{self.folder} holds the work of another run: {_told_difference(theirs, mine)}. "
                     "Choose another output folder, or start over with --fresh."
                 )
-            said = f"Starting over: the run before this one failed ({self._failure.read_text()})."
+            said = f"Starting over: the run before this one failed ({_beginning(self._failure)})."
             self._clear(needed)
         self._failure.unlink(missing_ok=True)
         if inputs is not None:
@@ -299,40 +309,74 @@ class FinishedWork(TemporaryWork):
 
     def reopened(self) -> tuple[Recipe, list[Split], int]:
         """The recipe, the splits, and the largest size of a document."""
+        plan = self._read("plan.json", _Plan)
+        inputs = self._read("inputs.json", _Inputs)
+        settings = dict(plan.recipe)
+        recipe_id = settings.pop("id", None)
         try:
-            plan = json.loads((self._finished / "plan.json").read_text())
-            inputs = json.loads((self._finished / "inputs.json").read_text())
-        except FileNotFoundError as error:
-            raise WorkError(
-                f"{self._finished} is gone, or not of a finished run: there is no {Path(error.filename).name} in it. "
-                "Run `neardup dedup` again, and keep the work folder for what comes after."
-            ) from error
-        except (ValueError, OSError) as error:
-            raise WorkError(
-                f"{self._finished}: cannot be read ({error}). Run `neardup dedup --fresh` again."
-            ) from error
-        settings = dict(plan["recipe"])
-        recipe_id = settings.pop("id")
-        recipe = Recipe.from_dict(settings, checked=True)
+            recipe = Recipe.from_dict(settings, checked=True)
+        except (UsageError, TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+            raise self._unreadable("plan.json", error) from error
         if recipe.id != recipe_id:
             raise WorkError(
                 f"{self._finished} was made by recipe {recipe_id} of another version of neardup, which reads it as "
                 f"{recipe.id}. Run `neardup dedup --fresh` again."
             )
-        if plan["extractor"] not in (None, extractor()):
+        if plan.extractor not in (None, extractor()):
             raise WorkError(
-                f"{self._finished}: its pages were read by {plan['extractor']}, and {extractor() or 'nothing'} is "
+                f"{self._finished}: its pages were read by {plan.extractor}, and {extractor() or 'nothing'} is "
                 "installed now. Install that, or run `neardup dedup --fresh` again."
             )
-        table = inputs["files"][0]["path"] if inputs["files"] else ""
-        if table.startswith("table-") and not (self._finished / table).exists():  # other files have absolute paths
+        table = inputs.files[0].path if inputs.files else ""
+        if table.startswith("table-") and not os.path.lexists(self._finished / table):  # others have absolute paths
             raise WorkError(
                 f"{self._finished.parent} holds a run over a table in memory, which is not stored there: there is no "
                 f"work/{table}. Some columns cannot be stored as Parquet (run.json names them). Write the documents "
                 "without them to a file and run `neardup dedup` on it; or stay in Python, where "
                 "neardup.audit.measure_recall(result) and Index.add_run(result) take the result itself."
             )
-        return recipe, _splits(inputs, self._finished), plan["max_document_bytes"]
+        try:
+            return recipe, _splits(inputs, self._finished), plan.max_document_bytes
+        except (ValueError, OSError) as error:
+            raise self._unreadable("inputs.json", error) from error
+
+    def _read(self, name: str, kind: type[T]) -> T:
+        try:
+            return read_json(self._finished / name, kind)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise WorkError(
+                f"{self._finished} is gone, or not of a finished run: there is no {name} in it. "
+                "Run `neardup dedup` again, and keep the work folder for what comes after."
+            ) from error
+        except (ValueError, OSError) as error:
+            raise self._unreadable(name, error) from error
+
+    def _unreadable(self, name: str, error: Exception) -> WorkError:
+        return WorkError(f"{self._finished / name}: cannot be read ({error}). Run `neardup dedup --fresh` again.")
+
+
+class _Plan(msgspec.Struct):
+    """What a finished run needs of plan.json."""
+
+    recipe: dict[str, Any]
+    max_document_bytes: Annotated[int, msgspec.Meta(ge=1)]
+    extractor: str | None
+
+
+class _Inputs(msgspec.Struct):
+    """What inputs.json holds; a split is the number of its file, and the rest of `Split`."""
+
+    files: list[InputFile]
+    splits: list[Annotated[list[Annotated[int, msgspec.Meta(ge=0)]], msgspec.Meta(min_length=4, max_length=6)]]
+
+
+def _beginning(path: Path) -> str:
+    """Return the first bytes of a short text."""
+    try:
+        with open_regular(path) as file:
+            return file.read(4096).decode(errors="replace")
+    except OSError as error:
+        return str(error)
 
 
 def _inputs(splits: Sequence[Split], work: Path) -> dict[str, Any]:
@@ -351,20 +395,39 @@ def _inputs(splits: Sequence[Split], work: Path) -> dict[str, Any]:
     }
 
 
-def _splits(inputs: dict[str, Any], work: Path) -> list[Split]:
-    """The inverse of `_inputs`."""
+def _splits(inputs: _Inputs, work: Path) -> list[Split]:
+    """Return the splits that `_inputs` stored, checked: somebody else may have prepared the folder.
 
-    def tuples(values: dict[str, Any]) -> dict[str, Any]:
-        return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    Files in the work folder are named by their content, and so are the stamps of these alone. Other files are where the
+    run found them, and have the stamps that say whether they are still the same.
+    """
+    files = [_placed(file, work) for file in inputs.files]
+    for number, *_ in inputs.splits:
+        if number >= len(files):
+            raise ValueError(f"a split is of file {number}, and there are {len(files)}")
+    return [Split(files[number], *rest) for number, *rest in inputs.splits]
 
-    def placed(path: str) -> str:
-        return path if "://" in path or os.path.isabs(path) else str(work / path)
 
-    files = [
-        InputFile(**{**tuples(file), "path": placed(file["path"]), "fields": Fields(**tuples(file["fields"]))})
-        for file in inputs["files"]
-    ]
-    return [Split(files[number], *rest) for number, *rest in inputs["splits"]]
+def _placed(file: InputFile, work: Path) -> InputFile:
+    """Return an input of a finished run with its path on this machine; ValueError where it cannot be of a run."""
+    if file.format not in FORMATS:
+        raise ValueError(f"{file.name!r} has the format {file.format!r}, which no file has")
+    for name in (file.name, *file.members):  # what is kept is written under these names
+        plain = PurePosixPath(name).as_posix()
+        if plain != ".":
+            safe_name(plain)
+    if is_remote(file.path):
+        return file
+    if os.path.isabs(file.path):
+        if file.stamp.startswith(BY_CONTENT):
+            raise ValueError(f"{file.path!r} has a stamp that only files in the work folder have")
+        return file
+    inside = replace(file, path=str(work / safe_name(file.path)))
+    if "/" in file.path or not is_named_by_content(inside):
+        raise ValueError(f"{file.path!r} is no file that a run puts into its work folder")
+    if not is_unchanged(inside):
+        raise ValueError(f"{file.path} is not what was written")
+    return inside
 
 
 def _plan(
@@ -384,6 +447,14 @@ def _plan(
         "extractor": extractor() if any(f.fields.html or f.format in ("html", "warc") for f in files) else None,
     }
     return json.loads(json.dumps(plan))  # type: ignore[no-any-return]
+
+
+def _told_difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
+    """Return the first thing that differs; the other plan may be of any version, or of nobody."""
+    try:
+        return difference(theirs, mine)
+    except (AttributeError, TypeError, KeyError, ValueError, LookupError):
+        return "its plan.json is not of this version of neardup"
 
 
 def difference(theirs: dict[str, Any], mine: dict[str, Any]) -> str:

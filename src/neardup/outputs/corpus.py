@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from stat import S_ISREG
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,8 @@ from neardup.atomic import appearing, sync
 from neardup.sources import format_of
 from neardup.sources.base import InputFile, Split
 from neardup.sources.problems import Problems
-from neardup.sources.stamps import BY_CONTENT
+from neardup.sources.stamps import BY_CONTENT, GONE, local_stamp, members_stamp
+from neardup.untrusted import open_regular
 
 
 def target(folder: Path, split: Split) -> Path:
@@ -42,9 +44,13 @@ def corpus_files(splits: Sequence[Split]) -> Iterator[str]:
 def write_split(
     folder: Path, split: Split, keep: NDArray[np.bool_], notes: pa.Table | None, rules: Problems, done: Path
 ) -> None:
-    """Write the kept documents of a split. `done` is a mark that it was written; a split that has it is not redone."""
+    """Write the kept documents of a split, unless `done`, the mark that it was written, says so of what is there now.
+
+    The mark has sizes and times of the files: one that was cut or changed since is written again, and so is one whose
+    mark is of an earlier version, and empty.
+    """
     path = target(folder, split)
-    if done.exists() and path.exists():
+    if _is_marked(done, _state(path, split)):
         return
     problems = rules.again()
     if split.file.members:
@@ -53,7 +59,30 @@ def write_split(
         with appearing(path) as draft:
             format_of(split.file).write(split, keep, draft, notes, problems)
     done.parent.mkdir(parents=True, exist_ok=True)
-    done.touch()
+    done.write_text(_state(path, split))
+
+
+def _state(path: Path, split: Split) -> str:
+    """Return sizes and times of the files that hold the kept documents of a split, in short; "gone" for no file."""
+
+    def of(place: Path) -> str:
+        try:
+            found = place.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return GONE
+        return local_stamp(found) if S_ISREG(found.st_mode) else GONE
+
+    if not split.file.members:
+        return of(path)
+    return members_stamp((member, of(path / member)) for member in split.file.members[split.start : split.stop])
+
+
+def _is_marked(done: Path, state: str) -> bool:
+    try:
+        with open_regular(done) as mark:
+            return state != GONE and mark.read(100) == state.encode()
+    except OSError:
+        return False
 
 
 def _write_members(folder: Path, split: Split, keep: NDArray[np.bool_], problems: Problems, staging: Path) -> None:
@@ -61,6 +90,7 @@ def _write_members(folder: Path, split: Split, keep: NDArray[np.bool_], problems
     with appearing(staging) as draft:
         draft.mkdir(parents=True)
         format_of(split.file).write(split, keep, draft, None, problems)
+    folder.mkdir(parents=True, exist_ok=True)  # also where nothing is kept
     for root, _, names in os.walk(staging):
         for name in names:
             file = Path(root, name)

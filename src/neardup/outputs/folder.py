@@ -6,11 +6,13 @@
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 from neardup.atomic import appearing, draft_of
 from neardup.errors import OutputError, WorkError
+from neardup.untrusted import read_json, refuse_links, safe_name, safe_places
 
 OUTPUTS = ("run.json", "removed.parquet", "groups.parquet", "skipped.parquet", "report.html", "kept")
 """What a run writes to its output folder, beside the folder `work`."""
@@ -28,17 +30,33 @@ class OutputFolder:
     def written(self) -> set[str]:
         """Return the files that the run of this folder wrote or was about to write, relative to the folder."""
         try:
-            return set(json.loads(self._list.read_text()))
+            names = set(read_json(self._list, list[str]))
         except (FileNotFoundError, NotADirectoryError):
             return set()
         except (ValueError, OSError) as error:
-            raise WorkError(f"{self._list}: cannot be read ({error}). Choose another folder.") from error
+            raise WorkError(
+                f"{self._list}: cannot be read ({error}). Nothing was deleted. Choose another folder."
+            ) from error
+        try:
+            return {safe_name(name) for name in names}
+        except ValueError as error:
+            raise self._unsafe(error) from error
+
+    def _unsafe(self, error: ValueError) -> WorkError:
+        return WorkError(
+            f"{self._list}: {error}. A run writes inside its folder alone, so somebody else wrote this list. Nothing "
+            "was deleted. Choose another folder."
+        )
 
     def foreign(self) -> list[str]:
-        """Return the files that are where a run writes, and that the run of this folder did not write."""
+        """Return the files that are where a run writes, and that the run of this folder did not write.
+
+        A link is never of a run, whatever its list says: it may lead anywhere.
+        """
+        refuse_links(self.path / "work")
         ours = self.written()
         ours |= {draft_of(Path(name)).as_posix() for name in ours}
-        return [name for name in self._files() if name not in ours]
+        return [name for name in self._files() if name not in ours or (self.path / name).is_symlink()]
 
     def refuse_foreign(self) -> None:
         """Raise an error that names the files a run would replace without having written them."""
@@ -58,12 +76,20 @@ class OutputFolder:
                 draft.write_text(json.dumps(sorted(together)))
 
     def remove(self, *roots: str) -> None:
-        """Delete the files of these names, or in folders of these names, that the run wrote, and no other."""
-        for name in self.written():
-            if name.partition("/")[0] in roots:
-                (self.path / name).unlink(missing_ok=True)
-                draft_of(self.path / name).unlink(missing_ok=True)
+        """Delete the files of these names, or in folders of these names, that the run wrote, and no other.
+
+        All names are checked before the first file is deleted.
+        """
+        try:
+            places = safe_places(self.path, (n for n in self.written() if n.partition("/")[0] in roots))
+        except ValueError as error:
+            raise self._unsafe(error) from error
+        for place in places:
+            _unlink(place)
+            _unlink(draft_of(place))
         for root in roots:
+            if (self.path / root).is_symlink():
+                continue
             for folder, _, _ in os.walk(self.path / root, topdown=False):
                 if not any(os.scandir(folder)):
                     os.rmdir(folder)
@@ -84,6 +110,15 @@ class OutputFolder:
                 links = [each for each in folders if os.path.islink(os.path.join(folder, each))]
                 found += [Path(folder, each).relative_to(self.path).as_posix() for each in (*names, *links)]
         return sorted(found)
+
+
+def _unlink(place: Path) -> None:
+    """Delete a file or a link, if there is one; a folder may have taken the place of a file, and stays."""
+    try:
+        if not stat.S_ISDIR(place.lstat().st_mode):
+            place.unlink()
+    except FileNotFoundError:
+        pass
 
 
 def listed(names: list[str]) -> str:

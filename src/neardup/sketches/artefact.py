@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 from neardup.atomic import appearing, write_error
 from neardup.errors import WorkError
 from neardup.kernels import equal as kernel
+from neardup.kernels.text import SKIPPED
 from neardup.sketches.base import Ragged, Sketcher, Sketches, nothing
-from neardup.sketches.sortable import SORTABLE, are_numbers, settled, sortable
+from neardup.sketches.sortable import KINDS, SORTABLE, are_numbers, settled, sortable
 from neardup.sources.base import Documents
-from neardup.sources.ids import common_id_type
+from neardup.sources.ids import ID_TYPES, common_id_type
 
 _ROWS_TOGETHER = 16384
 
@@ -148,12 +149,58 @@ def is_whole(path: Path, recipe_id: str) -> bool:
         return False
     try:
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
-            found = (file.schema.metadata or {}).get(b"neardup.recipe", b"").decode()
+            found = (file.schema.metadata or {}).get(b"neardup.recipe", b"").decode(errors="replace")
     except (pa.ArrowException, OSError):
         return False
     if found != recipe_id:
         raise WorkError(f"{path}: these sketches were made by recipe {found}, and this is recipe {recipe_id}.")
     return True
+
+
+def check_rows(path: Path, layout: pa.Schema | None = None) -> None:
+    """Raise a WorkError if a file of sketches, which somebody else may have made, has rows that no run writes.
+
+    Nothing checks the bounds of offsets and numbers later: kernels and Arrow itself read where these lead. For 100,000
+    documents it takes 8 ms, and the run that sketches them 6.5 s (two cores).
+    layout: the columns that it must have; None: any that have the hashes of ids.
+    """
+    try:
+        with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as file:
+            same = "id_hash" in file.schema.names if layout is None else file.schema.equals(layout)
+            if not same:
+                raise ValueError("it has other columns than the sketches of its recipe")
+            for number in range(file.num_record_batches):
+                rows = file.get_batch(number)
+                rows.validate(full=True)
+                _check_values(rows)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise WorkError(f"{path}: is damaged ({error}). Run `neardup dedup --fresh` again.") from error
+
+
+_RANGES = {
+    "id_type": range(len(ID_TYPES)),
+    "status": range(SKIPPED + 1),
+    "tokens": range(1 << 40),
+    "bytes": range(1 << 40),
+}
+
+
+def _check_values(rows: pa.RecordBatch) -> None:
+    """Raise a ValueError if a value is missing, or is a number that means nothing."""
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        part = name.partition(":")[0]
+        if name != "url" and (name == part or part not in SORTABLE) and column.null_count:
+            raise ValueError(f"values are missing in the column {name}")
+        if name == "ragged" and column.values.null_count:
+            raise ValueError(f"values are missing in the lists of the column {name}")
+        possible = range(len(KINDS)) if part == "kind" and name != part else _RANGES.get(name)
+        if possible is None or not len(column):
+            continue
+        found = pc.min_max(column).as_py()
+        if found["min"] is not None and not (found["min"] in possible and found["max"] in possible):
+            raise ValueError(
+                f"{name} is {found['min']:,} to {found['max']:,}, and at most {possible[-1]:,} is possible"
+            )
 
 
 class KeepColumn(NamedTuple):

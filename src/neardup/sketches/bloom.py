@@ -50,6 +50,8 @@ class BloomSettings:
             raise RecipeError(f"chunk = {self.chunk}: a power of two from 16 to 1048576 bytes; the paper has 256.")
         if self.longest < self.chunk:
             raise RecipeError(f"longest = {self.longest} is less than chunk = {self.chunk}; the paper has 65536.")
+        if self.longest > 1 << 30:
+            raise RecipeError(f"longest = {self.longest}: at most 1,073,741,824 bytes; the paper has 65536.")
         if not 1 <= self.window <= 1024:
             raise RecipeError(f"window = {self.window}: 1 to 1024 bytes; the paper has 48.")
         if self.bits < 64 or self.bits > 1 << 20 or self.bits & (self.bits - 1):

@@ -63,6 +63,9 @@ class Meter:
             try:
                 with pa.memory_map(str(self.record)) as source:
                     table = pa.ipc.open_file(source).read_all()
+                    table.validate(full=True)  # somebody else may have made it
+                    if table.schema != _LAYOUT or any(column.null_count for column in table.columns):
+                        return
                     columns = [table.column(c).to_numpy().copy() for c in _LAYOUT.names]
             except (pa.ArrowException, OSError):
                 return
