@@ -44,7 +44,13 @@ def _tables(size: int) -> bytes:
     return ("<table><tr><td><p><button><p>" * 95 + "<br>x" * 19_000 + "y" * max(0, size - 97_000)).encode()
 
 
+def _letters(size: int) -> bytes:
+    letters = "".join(f"<{chr(0x20000 + n)}>" for n in range(min(size // 20, 40_000)))
+    return ("<div>" * 5_000 + letters + "<1" * (size // 4)).encode()
+
+
 SHAPES: dict[str, Shape] = {
+    "tags of letters beyond ASCII": _letters,
     "nested main": _repeated("<main>"),
     "nested main, hidden": _repeated("<main hidden>"),
     "nested role": _repeated("<div role=main>x"),

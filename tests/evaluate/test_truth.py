@@ -345,3 +345,20 @@ def test_ids_that_two_documents_have_are_told():
     )
     assert placed.pairs.tolist() == [1]
     assert placed.said[-1] == "Truth: 1 ids name more than one document each; the first of them is meant."
+
+
+@pytest.mark.parametrize("store_schema", [True, False])
+@pytest.mark.parametrize(
+    ("dictionary", "said"), [(True, "has more than 268,435,456 bytes"), (False, "a page of the column 'first' has")]
+)
+def test_a_small_parquet_file_does_not_unpack_to_gigabytes(dictionary, said, store_schema, tmp_path):
+    rows = 400 if dictionary else 100
+    values = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["a" * (1 << 20)]))
+    values = values if dictionary else values.dictionary_decode()
+    path = tmp_path / "truth.parquet"
+    how = {"use_dictionary": dictionary, "data_page_size": 1 << 30, "write_batch_size": 1 << 20}
+    table = pa.table({"first": values, "second": ["b"] * rows, "verdict": ["correct"] * rows})
+    pq.write_table(table, path, compression="zstd", store_schema=store_schema, **how)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(InputError, match=said):
+        read_truth(path)

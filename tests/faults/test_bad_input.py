@@ -79,6 +79,19 @@ def test_damaged_parquet(tmp_path):
     check(tmp_path, "in.parquet", bytes(data), "damaged", skips=False)
 
 
+@pytest.mark.parametrize("recipe", ["default", "web"])
+def test_urls_that_are_not_utf8(tmp_path, recipe):
+    """Parquet files may hold strings that are none; with such a URL a run ended with a traceback."""
+    held = pa.array([b"http://a.example/\xff\xfe", b"http://b.example/a", b"http://\xff.example/b"])
+    urls = pa.Array.from_buffers(pa.string(), 3, held.buffers())
+    rows = documents(3, clusters=0)
+    table = pa.table({"id": [row["id"] for row in rows], "text": [row["text"] for row in rows], "url": urls})
+    pq.write_table(table, tmp_path / "in.parquet")
+    neardup.dedup(tmp_path / "in.parquet", recipe=recipe).write(tmp_path / "out")
+    kept = pq.read_table(tmp_path / "out/kept/in.parquet").column("url").combine_chunks()
+    assert kept.cast(pa.binary()).equals(held), "as they were"
+
+
 def test_duplicate_ids(tmp_path):
     data = GOOD + json.dumps({"id": "d0003", "text": "a different text altogether, longer than five words"}) + "\n"
     facts = check(tmp_path, "in.jsonl", data.encode(), "duplicate id", skips=True)

@@ -110,3 +110,24 @@ def test_addresses_that_refuse_say_why() -> None:
         with pytest.raises(InputError, match="403"):
             discover([f"http://127.0.0.1:{server.server_port}/a.jsonl"])
         server.shutdown()
+
+
+@pytest.mark.parametrize("repeated", ["id", "text", "day"])
+def test_columns_with_one_name_are_refused_where_one_is_asked_for(repeated: str, tmp_path: Path) -> None:
+    values, words = pa.array(["1", "2"]), pa.array(["one two three four five six", "seven eight nine ten eleven"])
+    names = ["id", "text", "day", repeated]
+    table = pa.Table.from_arrays([values, words, values, words if repeated == "text" else values], names=names)
+    pq.write_table(table, tmp_path / "in.parquet")
+    with pytest.raises(neardup.InputError, match=rf"in\.parquet: 2 columns are called '{repeated}'.* Rename"):
+        neardup.dedup(tmp_path / "in.parquet", recipe=neardup.load_recipe("default").changed(clusters_keep="max:day"))
+
+
+def test_columns_with_one_name_stay_where_none_is_asked_for(tmp_path: Path) -> None:
+    values, words = pa.array(["1", "2"]), pa.array(["one two three four five six"] * 2)
+    table = pa.Table.from_arrays([values, words, values, values], names=["id", "text", "x", "x"])
+    pq.write_table(table, tmp_path / "in.parquet")
+    result = neardup.dedup(tmp_path / "in.parquet")
+    result.write(tmp_path / "out", report=False)
+    assert pq.ParquetFile(tmp_path / "out/kept/in.parquet").read().column_names == ["id", "text", "x", "x"]
+    with pytest.raises(neardup.InputError, match="2 columns are called 'x'"):
+        _ = result.kept

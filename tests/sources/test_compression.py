@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 import zstandard
 
 from neardup.errors import InputError
-from neardup.sources.compression import Compression, Unpacked, compression_of, create, open_plain
+from neardup.sources.compression import Compression, Unpacked, compression_of, create, open_plain, unpacked
 
 CONTENT = b"".join(b"line %d of the content\n" % n for n in range(400))
 PACKERS = {
@@ -92,8 +93,10 @@ def test_member_starts() -> None:
     parts = [b"one", b"two and more", b"three"]
     packed = [gzip.compress(p) for p in parts]
     raw = Unpacked(io.BytesIO(b"".join(packed)), "gz", "x")
+    starts: list[tuple[int, int]] = []
+    raw.on_member = lambda content, stored: starts.append((content, stored))
     assert io.BufferedReader(raw).read() == b"".join(parts)
-    assert raw.member_starts == [(0, 0), (3, len(packed[0])), (15, len(packed[0]) + len(packed[1]))]
+    assert starts == [(0, 0), (3, len(packed[0])), (15, len(packed[0]) + len(packed[1]))]
 
 
 def test_written_files_are_deterministic_and_readable_by_others(compression: Compression, tmp_path: Path) -> None:
@@ -129,3 +132,14 @@ def test_an_xz_dictionary_of_a_gigabyte_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.xz").write_bytes(bytes(data))
     with pytest.raises(InputError, match=r"a dictionary that takes more than 268,435,456 bytes"):
         open_plain(str(tmp_path / "a.xz"), "xz", "a.xz").read()
+
+
+def test_members_without_content_take_no_memory() -> None:
+    packed = gzip.compress(b"one", mtime=0) + gzip.compress(b"", mtime=0) * 50_000
+    tracemalloc.start()
+    try:
+        with unpacked(io.BytesIO(packed), "gz", "x") as stream:
+            assert stream.read() == b"one"
+        assert tracemalloc.get_traced_memory()[1] < 3 << 20  # a buffer of 1 MB, and pieces of the file
+    finally:
+        tracemalloc.stop()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from neardup.errors import InputError, UsageError
 from neardup.sources import Fields, Problems, format_of
-from neardup.sources.jsonl import Jsonl
+from neardup.sources.jsonl import Jsonl, kinds_of
 from tests.sources.reading import TEXT, WHOLE, documents, input_file, texts
 
 
@@ -252,3 +252,28 @@ def test_a_note_by_the_name_of_a_field_is_refused(name: str, tmp_path: Path) -> 
     [split] = Jsonl().splits(file)
     with pytest.raises(UsageError, match=f"there is a field '{name}' already"):
         Jsonl().write(split, np.array([True, True]), tmp_path / "o", pa.table({name: [1, 2]}), Problems())
+
+
+@pytest.mark.parametrize(
+    ("line", "kinds"),
+    [
+        (b"", {}),
+        (b"null", {}),
+        (b"[1]", {}),
+        (b' { "a" : 1 , "b":\t-2.5e3} \r', {"a": "number", "b": "number"}),
+        (b'{"a":null,"b":"","c":true,"d":false,"e":[],"f":{"g":1}}',
+         {"a": "null", "b": "text", "c": "other", "d": "other", "e": "other", "f": "other"}),
+        (b'{"a":NaN,"b":-Infinity}', {"a": "number", "b": "number"}),
+        (b'{"a":"\\ud800","b":1}', {"a": "text", "b": "number"}),
+        (b'{"a":1,"a":"x","\\u0061":null}', {"a": "null"}),
+        (b'{"a":"\xff"}', {}),
+        (b'{"a":[01]}', {}),
+        (b'{"a":1,}', {}),
+        (b'{"a":1}x', {}),
+        (b'{"a":' + b"[" * 200_000, {}),
+        (b'{"z":[%s],"a":NaN}' % b",".join([b"[]"] * 400_000), {}),  # too long for the standard library
+    ],
+    ids=lambda given: repr(given)[:40],
+)  # fmt: skip
+def test_kinds_are_told_by_the_first_byte_of_a_value(line: bytes, kinds: dict[str, str]) -> None:
+    assert kinds_of(line) == kinds

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import fsspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import InputError
 from neardup.sources import Fields, InputFile, Problems, choose, discover, format_of, stamp_of
 from neardup.sources.discover import HIDDEN
+from neardup.sources.parquet import Parquet
 from tests.sources.reading import documents
 from tests.sources.warcfile import crawl, members
 
@@ -151,3 +154,30 @@ def test_stamps_on_the_web(web: str, tmp_path: Path) -> None:
     assert all(stamp_of(f) not in (f.stamp, "gone") for f in files)
     (tmp_path / "c/a.jsonl").unlink()
     assert stamp_of(lines) == "gone"
+
+
+def test_remote_parquet_is_bounded_as_local_parquet_is(memory: str) -> None:
+    """150 rows with one value of a megabyte in 2 kB; and a page of 150 MB."""
+    limit = 4 << 20
+    values = pa.DictionaryArray.from_arrays(pa.array([0] * 150, pa.int32()), pa.array(["a" * (1 << 20)]))
+    for name, texts, dictionary in (("value", values, True), ("page", values.dictionary_decode(), False)):
+        sink = pa.BufferOutputStream()
+        how = {"use_dictionary": dictionary, "data_page_size": 1 << 30, "write_batch_size": 1 << 20}
+        pq.write_table(pa.table({"text": texts}), sink, compression="zstd", **how)
+        fsspec.filesystem("memory").pipe(f"/c/{name}.parquet", sink.getvalue().to_pybytes())
+    del texts, values
+    before, held = pa.total_allocated_bytes(), 0
+    for name in ("value", "page"):
+        path = f"{memory}/{name}.parquet"
+        file = InputFile(path, name, "parquet", fields=Fields(text="text"))
+        [split] = Parquet().splits(file)
+        if name == "page":
+            with pytest.raises(InputError, match="a page of the column 'text' has"):
+                next(Parquet().read(split, Problems(max_document_bytes=limit)))
+            continue
+        rows = 0
+        for batch in Parquet().read(split, Problems(max_document_bytes=limit)):
+            rows += len(batch)
+            held = max(held, pa.total_allocated_bytes() - before)
+        assert rows == 150
+        assert held < 20 * limit

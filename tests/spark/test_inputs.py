@@ -332,3 +332,31 @@ def test_a_column_that_is_not_there(parquet: Path, collect: Collect) -> None:
 )  # fmt: skip
 def test_names_are_relative_to_what_was_given(place: str, paths: list[str], base: str, is_file: bool) -> None:
     assert _base(place, paths, "*" in place) == (base, is_file)
+
+
+def test_a_folder_of_hostile_files_is_read_as_by_the_local_engine(tmp_path: Path, collect: Collect) -> None:
+    """Lines that are no documents or too long, JSON that nests without end, damaged and overlong files."""
+    limit = 20_000
+    good = b'{"id":"%d","text":"some words"}\n'
+    lines = good % 1 + b"x\n\xff\n[1]\n{}\n" + b'{"id":"n","text":' + b"[" * 10_000 + b"\n" + good % 2
+    (tmp_path / "lines.jsonl").write_bytes(lines + b'{"id":"l","text":"%s"}\n' % (b"a" * limit) + good % 3)
+    packed = gzip.compress(b"some words of a text " * 100)
+    for name, content in {
+        "good.txt": b"some words",
+        "good.txt.gz": packed,
+        "cut.txt.gz": packed[:-9],
+        "none.txt.gz": b"no gzip",
+        "bomb.txt.gz": gzip.compress(bytes(1 << 24)),
+        "long.txt": b"a" * (limit + 1),
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    reading = Reading(on_error="skip", max_document_bytes=limit)
+    problems = Problems("skip", limit)
+    files = discover([tmp_path], problems=problems).files
+    expected = locally(list(files), reading, "first", problems)
+    made = collect(str(tmp_path), reading)
+    assert on_spark(made) == expected
+    found = {(row.source, row.position, row.kind, row.detail) for row in made.problems.collect()}
+    assert found == {(p.source, p.position, p.kind, p.detail) for p in problems.found}
+    assert len(expected) == 5
+    assert problems.counts.total() == 10

@@ -2,6 +2,9 @@
 
 import itertools
 import json
+import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
@@ -96,9 +99,9 @@ def test_the_form_asked_for(settings):
 @pytest.mark.parametrize("settings", FORMS[::3], ids=lambda s: s.extract)
 def test_workers_give_the_same_texts_and_survive_a_page_that_kills_them(monkeypatch, settings):
     pages = [(f"<p>page {i} <b>é</b> <a href='{i}'>x</a>".encode(), None, f"http://h.example/{i}/") for i in range(20)]
-    here, there = PageExtractor(settings), PageExtractor(settings, workers=2)
-    assert there(pages) == here(pages)
-    assert there(pages) == here(pages)
+    here, there = reader.read_pages(pages, settings.extract, settings.links), PageExtractor(settings, workers=2)
+    assert there(pages) == here
+    assert there(pages) == here
 
     program = (
         "import sys, os; sys.path += sys.argv[1:]; from neardup.text import reader\n"
@@ -110,7 +113,7 @@ def test_workers_give_the_same_texts_and_survive_a_page_that_kills_them(monkeypa
     poisoned = [*pages[:3], (b"<p>poison", None, None), *pages[3:]]
     read = PageExtractor(settings, workers=1)(poisoned)
     assert read[3] is None
-    assert read[:3] + read[4:] == here(pages)
+    assert read[:3] + read[4:] == here
 
 
 def test_a_page_that_the_parser_gives_up_has_no_text(monkeypatch):
@@ -120,8 +123,49 @@ def test_a_page_that_the_parser_gives_up_has_no_text(monkeypatch):
         return "text", None
 
     monkeypatch.setattr(reader, "read_page", refuse)
-    read = PageExtractor(TextSettings())([(b"fine", None, None), (b"odd", None, None)])
+    read = reader.read_pages([(b"fine", None, None), (b"odd", None, None)], "all", False)
     assert read == [("text", None), None]
+
+
+def test_a_fork_has_workers_of_its_own():
+    """Two processes that ask one worker would get each other's texts."""
+    extract = PageExtractor(TextSettings())
+    assert extract([(b"<p>before", None, None)]) == [("before", None)]
+    child = os.fork()
+    if child == 0:
+        try:
+            pages = [(b"<p>child %d" % n, None, None) for n in range(200)]
+            os._exit(0 if all(extract([page]) == [(page[0][3:].decode(), None)] for page in pages) else 1)
+        finally:
+            os._exit(2)
+    for n in range(200):
+        assert extract([(b"<p>parent %d" % n, None, None)]) == [(f"parent {n}", None)]
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+_PARENT = """
+import sys
+{code}
+from neardup.text import workers
+assert workers.confinement(), "no worker"
+"""
+
+WAYS = {
+    "dedup": "import neardup; neardup.dedup([{'id': '1', 'text': '<p>a rose'}], html=True)",
+    "one thread": "import neardup; neardup.dedup([{'id': '1', 'text': '<p>a'}], html=True, threads=1)",
+    "group": "import neardup; neardup.group([{'id': '1', 'html': '<p>a rose is'}, {'id': '2', 'html': '<p>a rose'}])",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pages_are_always_read_by_a_worker(way):
+    """However few they are: the parser never sees a page in the process of the user."""
+    refuse = "from neardup.text import reader, extract\ndef no(*a, **k): raise AssertionError('read here')\n"
+    refuse += "reader.read_page = extract.read_page = no\n"
+    run = subprocess.run(
+        [sys.executable, "-c", _PARENT.format(code=refuse + WAYS[way])], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
 
 
 def batch_of(batch):

@@ -7,13 +7,13 @@ import resource
 import subprocess
 import sys
 import time
-from concurrent.futures import CancelledError
 from pathlib import Path
 
 import pytest
 
 import neardup
-from neardup.errors import ReaderError
+from neardup.abandoning import run_until
+from neardup.errors import Abandoned, ReaderError
 from neardup.text import workers
 from neardup.text.reader import read_pages
 from neardup.text.settings import TextSettings
@@ -220,19 +220,41 @@ def test_a_page_that_takes_too_much_memory_has_no_text(monkeypatch):
     assert [one and one[0] for one in read] == ["page 0 of some words", None, "page 1 of some words"]
 
 
+SLOW = BEGIN + (
+    "import time\nreally = reader.read_page\n"
+    "reader.read_page = lambda p, **k: time.sleep(60) if b'slow' in p else really(p, **k)\n"
+    "reader.confine = lambda: ''\nreader.main()"
+)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes cannot be waited for")
+@pytest.mark.parametrize("way", ["index", "group", "compare"])
+def test_a_slow_page_is_given_up_with_its_asker(monkeypatch, tmp_path, way):
+    """Whatever asks for it: a worker that went on would hold a thread of the service."""
+    monkeypatch.setattr(workers, "_PROGRAM", SLOW)
+    workers.shared.cache_clear()
+    slow = "<p>slow " + "words " * 50
+    with neardup.Index.open(tmp_path / "seen.ndx", create=True) as index:
+        calls = {
+            "index": lambda: index.check(html=slow),
+            "group": lambda: neardup.group([{"id": "a", "html": slow}, {"id": "b", "html": slow}]),
+            "compare": lambda: neardup.compare(slow, slow, html=True),
+        }
+        began = time.monotonic()
+        with pytest.raises(Abandoned):
+            run_until(lambda: time.monotonic() - began > 0.2, calls[way])
+        assert time.monotonic() - began < 20
+    workers.shared.cache_clear()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="pipes cannot be waited for")
 def test_a_caller_that_gives_up_gets_its_thread_back(monkeypatch):
-    program = BEGIN + (
-        "import time\nreally = reader.read_page\n"
-        "reader.read_page = lambda p, **k: time.sleep(60) if b'slow' in p else really(p, **k)\n"
-        "reader.confine = lambda: ''\nreader.main()"
-    )
-    monkeypatch.setattr(workers, "_PROGRAM", program)
+    monkeypatch.setattr(workers, "_PROGRAM", SLOW)
     extract = PageExtractor(TextSettings(), workers=1)
-    assert extract(PAGES, abandoned=lambda: False) == extract(PAGES)
+    assert run_until(lambda: False, lambda: extract(PAGES)) == extract(PAGES)
     began = time.monotonic()
-    with pytest.raises(CancelledError):
-        extract([(b"slow", None, None)], abandoned=lambda: time.monotonic() - began > 0.2)
+    with pytest.raises(Abandoned):
+        run_until(lambda: time.monotonic() - began > 0.2, lambda: extract([(b"slow", None, None)]))
     assert time.monotonic() - began < 10
     assert not [worker for worker in workers._RUNNING if worker.poll() is None and worker.stdin and worker.stdin.closed]
     assert extract(PAGES[:1]) == [("page 0 of some words", None)]

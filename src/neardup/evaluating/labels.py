@@ -24,13 +24,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from neardup.errors import InputError
+from neardup.sources.columns import decoded
 from neardup.sources.compression import compression_of, open_plain
 from neardup.sources.files import printable, read_at_most
+from neardup.sources.pages import rows_of_groups
 
 FORMATS = {".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
 LARGEST = 256 << 20
 """Bytes of a file of labels, unpacked: all of it is held, and its rows beside it."""
+
+_ADVICE = "Labels are read as a whole; leave out what is not asked for."
+_ROWS, _AT_ONCE = 1 << 16, 64 << 20
+"""Rows of a Parquet file that are unpacked at a time, and the bytes that a column of them may take."""
 
 _EXACT = 2**53
 """Whole numbers below this are exact as fractions."""
@@ -95,16 +101,32 @@ def _file(path: str, what: str) -> Columns:
             ".xz too)."
         )
     with open_plain(path, compression, name) as stream:
-        content = read_at_most(stream, LARGEST, name, "Labels are read as a whole; leave out what is not asked for.")
+        content = read_at_most(stream, LARGEST, name, _ADVICE)
     if not content.strip():
         raise InputError(f"{name}: is empty.")
     if format_ == "parquet":
         try:
-            return _InMemory(name, pq.ParquetFile(io.BytesIO(content)).read())
+            return _InMemory(name, _parquet(name, content))
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{name}: cannot be read as Parquet ({error}).") from error
     content = content.removeprefix(b"\xef\xbb\xbf")
     return _json_lines(name, content) if format_ == "jsonl" else _Separated(name, content, format_)
+
+
+def _parquet(name: str, content: bytes) -> pa.Table:
+    """Read a table of at most LARGEST bytes; a file of 2 kB can hold 800 MB."""
+    with pq.ParquetFile(io.BytesIO(content), buffer_size=1 << 20, pre_buffer=False) as parquet:
+        metadata = parquet.metadata
+        groups = range(metadata.num_row_groups)
+        at_once = rows_of_groups(_ROWS, _AT_ONCE, io.BytesIO(content), name, metadata, groups, None, _ADVICE)
+        batches, size = [], 0
+        for batch in parquet.iter_batches(at_once, use_threads=False):
+            # A dictionary is small until it becomes strings, which it does in the end.
+            batches.append(pa.RecordBatch.from_arrays([decoded(c) for c in batch.columns], batch.schema.names))
+            size += batches[-1].nbytes
+            if size > LARGEST:
+                raise InputError(f"{name}: has more than {LARGEST:,} bytes. {_ADVICE}")
+        return pa.Table.from_batches(batches) if batches else parquet.schema_arrow.empty_table()
 
 
 class _InMemory(Columns):

@@ -50,7 +50,7 @@ from neardup.shingles import ShingleSettings
 from neardup.sketches.bloom import MARKER, Bloom, BloomSettings
 from neardup.text.batches import TextBatch
 from neardup.text.settings import TextSettings
-from neardup.text.workers import PageExtractor, Pages, Read
+from neardup.text.workers import Pages, Read, shared
 
 SIGNATURE_BYTES = 256
 """Of one signature; 344 characters in base64."""
@@ -234,7 +234,7 @@ def read_pages(pages: Sequence[str | bytes], extract: Extract | None = None) -> 
         (page.encode("utf-8", "replace"), "utf-8", None) if isinstance(page, str) else (page, None, None)
         for page in pages
     ]
-    return [None if read is None else read[0] for read in (extract or PageExtractor(PAGES))(given)]
+    return [None if read is None else read[0] for read in (extract or shared(PAGES))(given)]
 
 
 def is_signature(value: Any) -> bool:

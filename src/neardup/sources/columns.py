@@ -101,11 +101,20 @@ def _plain(leaf: pa.Array) -> pa.Array:
 
 
 def decoded(column: pa.Array) -> pa.Array:
-    """Return the plain values of a column, without a dictionary or an extension around them."""
+    """Return the plain values of a column, without a dictionary or an extension around them, and strings as UTF-8:
+    Parquet files may hold others."""
     column = plain(column)
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        held = column.cast(pa.large_binary()).to_pylist()
+        return pa.array([None if each is None else each.decode("utf-8", "replace") for each in held], column.type)
+    return column
 
 
 def filtered(rows: pa.RecordBatch, keep: NDArray[np.bool_]) -> pa.RecordBatch:

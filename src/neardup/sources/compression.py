@@ -17,6 +17,7 @@ import io
 import lzma
 import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, cast
 
@@ -90,7 +91,7 @@ def _decompressor(compression: Compression) -> _Decompressor:
 class Unpacked(io.RawIOBase):
     """The content of a gzip, bz2 or xz file.
 
-    Remembers where its members start, which is how WARC files are cut.
+    Tells where its members start, which is how WARC files are cut.
     """
 
     def __init__(self, stored: BinaryIO, compression: Compression, name: str) -> None:
@@ -101,8 +102,10 @@ class Unpacked(io.RawIOBase):
         self._pending = b""
         self._read_from_stored = 0
         self._delivered = 0
-        self.member_starts: list[tuple[int, int]] = []
-        """(offset in the content, offset in the stored file) of every member met so far."""
+        self._members = 0
+        self.on_member: Callable[[int, int], None] | None = None
+        """Is called for every member, with its offset in the content and that in the stored file. Nothing is held here:
+        a file of 64 MB can have three million members."""
 
     def readable(self) -> bool:
         """It is."""
@@ -136,7 +139,7 @@ class Unpacked(io.RawIOBase):
                 f"{self._name}: is compressed with a dictionary that takes more than {_XZ_MEMORY:,} bytes, which is "
                 "not unpacked here. Pack it with a smaller one: xz -dc FILE | xz -9 > NEW."
             )
-        if not self._delivered and len(self.member_starts) == 1:
+        if not self._delivered and self._members == 1:
             return (
                 f"{self._name}: this is not {self._compression} data, though its name says so ({error}). "
                 "Was it unpacked on its way here? Then drop the ending from its name."
@@ -154,13 +157,15 @@ class Unpacked(io.RawIOBase):
             if self._engine is None:
                 # Padding with zeros between and after members is allowed by xz and left by tapes and block
                 # devices.
-                self._pending = self._pending.lstrip(b"\0") if self.member_starts else self._pending
+                self._pending = self._pending.lstrip(b"\0") if self._members else self._pending
                 if not self._pending and not self._feed():
-                    if not self.member_starts:
+                    if not self._members:
                         raise EOFError
                     return b""
-                if not self.member_starts or self._pending[0]:
-                    self.member_starts.append((self._delivered, self._read_from_stored - len(self._pending)))
+                if not self._members or self._pending[0]:
+                    self._members += 1
+                    if self.on_member is not None:
+                        self.on_member(self._delivered, self._read_from_stored - len(self._pending))
                     self._engine = _decompressor(self._compression)
                 continue
             if self._engine.needs_input and not self._pending and not self._feed():

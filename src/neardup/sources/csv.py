@@ -21,8 +21,10 @@ import csv
 import io
 import re
 import shutil
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -42,6 +44,8 @@ from neardup.sources.tabular import place, refuse_clash
 
 _ROWS_AT_ONCE = 65536
 _LONGEST_HEADER = 1 << 20
+_NO_ROW = 1 << 62
+"""A number after those of all rows."""
 
 
 _BOM = b"\xef\xbb\xbf"
@@ -89,11 +93,35 @@ def _delimiter(text: str, *, quoting: bool) -> str:
     return "," if counts[","] else max(";\t|", key=lambda mark: counts[mark]) if counts.total() else ","
 
 
+class _WrongRows:
+    """Numbers of rows of the wrong width, ascending, and their widths: 12 bytes each, for a block of 8 MB can have four
+    million of them."""
+
+    def __init__(self) -> None:
+        self.numbers = array("q")
+        self._widths = array("i")
+
+    def add(self, number: int, width: int) -> None:
+        self.numbers.append(number)
+        self._widths.append(width)
+
+    def drop_before(self, number: int) -> None:
+        """Forget the rows before a number."""
+        past = bisect_left(self.numbers, number)
+        del self.numbers[:past], self._widths[:past]
+
+    def before(self, number: int) -> Iterator[tuple[int, int]]:
+        """Yield the number and width of every row before a number."""
+        count = bisect_left(self.numbers, number)
+        return ((self.numbers[n], self._widths[n]) for n in range(count))
+
+
 class _Rows:
     """The rows of a file from the start, in batches of about BATCH_BYTES, with those that have the wrong width."""
 
     def __init__(self, file: InputFile, head: _Head, block_bytes: int) -> None:
-        self._wrong: dict[int, str] = {}
+        self.wrong = _WrongRows()
+        """As far as the parser, which runs ahead, has met them."""
         self._stream = open_plain(file.path, file.compression, file.name)
         line = _pass_blank_lines(self._stream)
         stream = StrictQuotes(self._stream, file.name, head.delimiter, line) if head.quoted else self._stream
@@ -125,13 +153,8 @@ class _Rows:
         )
 
     def _wrong_width(self, row: pacsv.InvalidRow) -> str:
-        self._wrong[row.number - 1] = f"it has {row.actual_columns} values, the header {row.expected_columns}"
+        self.wrong.add(row.number - 1, row.actual_columns)
         return "skip"
-
-    def take_wrong(self, first: int) -> dict[int, str]:
-        """Rows of the wrong width from `first` on, as far as the parser, which runs ahead, has met them."""
-        self._wrong = {number: what for number, what in self._wrong.items() if number >= first}
-        return dict(self._wrong)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         while True:
@@ -189,11 +212,12 @@ class Csv(Format):
                     fresh = batch.slice(max(0, min(batch.num_rows, done - seen)))
                     seen += batch.num_rows
                     done = max(done, seen)
-                    wrong = rows.take_wrong(row)
-                    positions, row = _numbers(row, fresh.num_rows, list(wrong))
-                    _report_wrong(file, head, problems, {n: what for n, what in wrong.items() if n < row})
+                    rows.wrong.drop_before(row)
+                    positions, row = _numbers(row, fresh.num_rows, rows.wrong.numbers)
+                    _report_wrong(file, head, problems, rows.wrong.before(row))
                     yield from _in_size(fresh, positions)
-                _report_wrong(file, head, problems, rows.take_wrong(row))
+                rows.wrong.drop_before(row)
+                _report_wrong(file, head, problems, rows.wrong.before(_NO_ROW))
                 return
             except pa.ArrowInvalid as error:
                 if "straddling" not in str(error):
@@ -335,22 +359,22 @@ def _header(file: InputFile) -> _Head:
     return _Head(names, followed, delimiter, quoted, marked)
 
 
-def _report_wrong(file: InputFile, head: _Head, problems: Problems, wrong: dict[int, str]) -> None:
+def _report_wrong(file: InputFile, head: _Head, problems: Problems, wrong: Iterable[tuple[int, int]]) -> None:
     advice = "" if head.quoted or not head.marked else "Mend it, say that values are quoted with --quoting standard"
-    for number, what in wrong.items():
+    for number, width in wrong:
+        what = f"it has {width} values, the header {len(head.names)}"
         problems.report(file.name, number, "wrong number of values", what, advice)
 
 
-def _numbers(first: int, count: int, wrong: list[int]) -> tuple[NDArray[np.int64], int]:
-    """The numbers of `count` rows from `first` on if those in `wrong` are not among them, and the next number.
+def _numbers(first: int, count: int, wrong: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+    """Return the numbers of `count` rows from `first` on if those in `wrong` are not among them, and the next number.
 
-    Wrong rows that follow the last one directly are passed too.
+    `wrong` ascends. Wrong rows that follow the last one directly are passed too.
     """
-    numbers = np.sort(np.array(wrong, dtype=np.int64))
-    right_before = numbers - first - np.arange(len(numbers))  # never falls
-    inside = int(np.searchsorted(right_before, count, side="right"))
+    # How many right rows stand before a wrong one never falls.
+    inside = bisect_right(range(len(wrong)), count, key=lambda n: wrong[n] - first - n)
     right = np.ones(count + inside, dtype=np.bool_)
-    right[numbers[:inside] - first] = False
+    right[np.asarray(wrong[:inside], np.int64) - first] = False
     return first + np.flatnonzero(right), first + count + inside
 
 

@@ -21,6 +21,7 @@ _MOST_CODINGS = 8
 _PIECE = 1 << 18
 _FIRST_PIECE = 1 << 12
 """What a stream does not use of a piece is copied: once for each of a million empty streams, so pieces begin small."""
+_WANTED = (b"content-type", b"transfer-encoding", b"content-encoding")
 _STATUS = re.compile(rb"HTTP/\S*[ \t]+(\d{3})\b")
 _LONGEST_CHUNK_LINE = 1 << 12
 
@@ -56,29 +57,27 @@ def cut_head(response: bytes) -> Head:
             raise Undecodable(f"its HTTP header does not end within {_LONGEST_HEAD:,} bytes")
         size = len(response)
     first, *lines = response[:size].split(b"\n")
-    told: dict[bytes, list[bytes]] = {}
-    values: list[bytes] = []
+    told: dict[bytes, list[bytearray]] = {name: [] for name in _WANTED}
+    values: list[bytearray] = []
     for line in lines:
         if line[:1] in (b" ", b"\t") and values:  # a folded line continues the one before
             values[-1] += b" " + line.strip()
             continue
         name, _, value = line.partition(b":")
-        values = told.setdefault(name.strip().lower(), [])
-        values.append(value.strip())
+        values = told.get(name.strip().lower(), [])
+        values.append(bytearray(value.strip()))  # which grows in linear time where a thousand folded lines continue it
     status = _STATUS.match(first)
-    kind = told.get(b"content-type")
+    kind = told[b"content-type"]
     return Head(
         int(status[1]) if status else None,
         kind[0].decode("latin-1") if kind else None,
-        _codings(told.get(b"transfer-encoding")),
-        _codings(told.get(b"content-encoding")),
+        _codings(told[b"transfer-encoding"]),
+        _codings(told[b"content-encoding"]),
         size,
     )
 
 
-def _codings(values: list[bytes] | None) -> tuple[str, ...]:
-    if not values:
-        return ()
+def _codings(values: list[bytearray]) -> tuple[str, ...]:
     named = (coding.strip().lower() for coding in b",".join(values).decode("latin-1").split(","))
     return tuple(coding for coding in named if coding)
 

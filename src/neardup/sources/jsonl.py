@@ -339,12 +339,30 @@ def _array(file: InputFile) -> InputError:
 
 
 def kinds_of(line: bytes) -> dict[str, str]:
-    """The kinds of a line's values by their names; none where it is not an object."""
+    """Return the kinds of a line's values by their names; none where the line is not an object.
+
+    Values are not decoded: a line of 61.5 MB with 20.5 million empty lists took 1.6 GB. A line that msgspec refuses is
+    looked at by the standard library, which also reads NaN and halves of surrogate pairs, unless the line is longer
+    than a sample.
+    """
+    try:
+        if not line.isascii():
+            line.decode()  # msgspec passes over strings without a look at their bytes
+        fields = _fields_of(line).items()
+        return {name: _RAW_KINDS.get(bytes(memoryview(value)[:1]), "number") for name, value in fields}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        if len(line) > SAMPLE_BYTES:
+            return {}
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
         return {}
     return {name: _kind(value) for name, value in row.items()} if isinstance(row, dict) else {}
+
+
+_fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_RAW_KINDS = {b"n": "null", b'"': "text", b"t": "other", b"f": "other", b"[": "other", b"{": "other"}
+"""By the first byte of a value; what begins otherwise is a number."""
 
 
 def _kind(value: object) -> str:

@@ -22,6 +22,8 @@ _CODECS = {"SNAPPY": "snappy", "GZIP": "gzip", "BROTLI": "brotli", "ZSTD": "zstd
 _HEADS = (1 << 13, 1 << 20)
 """Bytes in which a header is looked for: it has the least and the largest value of its page."""
 
+LARGER_LIMIT = "Raise --max-document-bytes to a quarter of that, or write the file with smaller pages."
+
 
 @dataclass(frozen=True)
 class Page:
@@ -91,7 +93,53 @@ def _longest_value(file: BinaryIO, page: Page, compression: str) -> int:
     return longest
 
 
-def rows_within(rows: int, most: int, file: BinaryIO, name: str, group: pq.RowGroupMetaData, columns: list[int]) -> int:
+def rows_of_groups(
+    rows: int,
+    most: int,
+    file: BinaryIO,
+    name: str,
+    metadata: pq.FileMetaData,
+    groups: range,
+    columns: list[str] | None,
+    advice: str = LARGER_LIMIT,
+) -> int:
+    """Return how many of `rows` may be read at once, so that no column of a row group takes more than `most` bytes.
+
+    Args:
+        rows: How many are wanted.
+        most: Bytes.
+        file: What the pages are in, on this machine or another.
+        name: What messages call it.
+        metadata: Its footer.
+        groups: Row groups, by number.
+        columns: Names of the columns that are read; None: all.
+        advice: What the message on a page that is too long says to do.
+
+    Raises:
+        InputError: A page alone has more than `most` bytes, or no page is where one should be.
+    """
+    names = [metadata.schema.column(c).path.partition(".")[0] for c in range(metadata.num_columns)]
+    wanted = [c for c, column in enumerate(names) if columns is None or column in columns]
+    try:
+        for group in groups:
+            rows = rows_within(rows, most, file, name, metadata.row_group(group), wanted, advice)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{name}: damaged in row groups {groups.start} to {groups.stop - 1} (no page is where one should be: "
+            f"{error})."
+        ) from error
+    return rows
+
+
+def rows_within(
+    rows: int,
+    most: int,
+    file: BinaryIO,
+    name: str,
+    group: pq.RowGroupMetaData,
+    columns: list[int],
+    advice: str = LARGER_LIMIT,
+) -> int:
     """Return how many of `rows` may be read at once, so that no column of a row group takes more than `most` bytes.
 
     It is at least one. Every row may have the longest value of a dictionary.
@@ -105,8 +153,7 @@ def rows_within(rows: int, most: int, file: BinaryIO, name: str, group: pq.RowGr
             if page.size > most:
                 raise InputError(
                     f"{name}: a page of the column {chunk.path_in_schema!r} has {page.size:,} bytes, more than "
-                    f"{most:,}, and is unpacked as a whole. Raise --max-document-bytes to a quarter of that, or write "
-                    "the file with smaller pages."
+                    f"{most:,}, and is unpacked as a whole. {advice}"
                 )
             longest = page.size if page.dictionary else -(-page.size // max(1, page.values))
             if page.dictionary and chunk.physical_type == "BYTE_ARRAY" and rows * longest > most:

@@ -20,7 +20,7 @@ from neardup.sources.compression import create
 from neardup.sources.files import is_remote, open_binary
 from neardup.sources.ids import id_types
 from neardup.sources.layout import Layout, layout_of
-from neardup.sources.pages import rows_within
+from neardup.sources.pages import rows_of_groups
 from neardup.sources.problems import Problems
 from neardup.sources.tabular import column_kind, id_column, place, refuse_clash, text_column
 
@@ -68,13 +68,15 @@ class Parquet(Format):
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Record batches of a split with the row number, from 1, of their first row in the file."""
         with _open(split.file, **options) as parquet:
+            _refuse_repeated(split.file, parquet.schema_arrow.names, columns or [])
             row = 1 + sum(parquet.metadata.row_group(g).num_rows for g in range(split.start))
             groups = range(split.start, split.stop)
             rows = sum(parquet.metadata.row_group(g).num_rows for g in groups)
             bytes_ = sum(parquet.metadata.row_group(g).total_byte_size for g in groups)
             at_once = max(1, min(ROWS_AT_ONCE, BATCH_BYTES * rows // max(1, bytes_)))
             most = max(_AT_ONCE * problems.max_document_bytes, _AT_LEAST)
-            at_once = _rows_within(at_once, most, split, parquet.metadata, columns)
+            with open_binary(split.file.path) as stored:
+                at_once = rows_of_groups(at_once, most, stored, split.file.name, parquet.metadata, groups, columns)
             try:
                 for batch in parquet.iter_batches(at_once, row_groups=list(groups), columns=columns, use_threads=False):
                     for part in _in_size(batch):
@@ -107,6 +109,8 @@ class Parquet(Format):
         kinds = _kinds(split.file)
         options = _timestamps(split.file, None) if _INT96 in kinds else {}
         intervals = _layout(split.file).intervals if _INTERVAL in kinds else []
+        with _open(split.file, **options) as parquet:
+            _refuse_repeated(split.file, parquet.schema_arrow.names, parquet.schema_arrow.names)
         for _, batch in self._batches(split, None, problems, **options):
             yield _with_intervals(batch, intervals, split.file) if intervals else batch
 
@@ -156,25 +160,15 @@ class Parquet(Format):
             yield batch.filter(pa.array(keep[rows]))
 
 
-def _rows_within(rows: int, most: int, split: Split, metadata: pq.FileMetaData, columns: list[str] | None) -> int:
-    """Return how many of `rows` may be read at once, so that no column takes more than `most` bytes.
-
-    Of remote files all: their pages would be fetched twice.
-    """
-    if is_remote(split.file.path):
-        return rows
-    schema = metadata.schema
-    names = [schema.column(c).path.partition(".")[0] for c in range(metadata.num_columns)]
-    wanted = [c for c, name in enumerate(names) if columns is None or name in columns]
-    with open(split.file.path, "rb") as stored:
-        try:
-            groups = (metadata.row_group(g) for g in range(split.start, split.stop))
-            return min(rows_within(rows, most, stored, split.file.name, group, wanted) for group in groups)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+def _refuse_repeated(file: InputFile, names: list[str], wanted: list[str]) -> None:
+    """Raise an InputError if a column that is wanted has the name of another one."""
+    for name in wanted:
+        many = names.count(name)
+        if many > 1:
             raise InputError(
-                f"{split.file.name}: damaged in row groups {split.start} to {split.stop - 1} (no page is where one "
-                f"should be: {error})."
-            ) from error
+                f"{place(file)}: {many} columns are called {name!r}, so that none of them can be chosen. Rename them, "
+                "or write the file without the others."
+            )
 
 
 def _in_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

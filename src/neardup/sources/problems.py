@@ -119,6 +119,7 @@ def spooled(target: Path) -> Iterator[Spool]:
     unsorted = target.with_name(f".{target.name}.unsorted")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        unsorted.unlink(missing_ok=True)
         with pa.OSFile(str(unsorted), "wb") as file, pa.ipc.new_stream(file, SKIPPED) as writer:
             spool = Spool(writer)
             yield spool
@@ -138,7 +139,9 @@ def spooled(target: Path) -> Iterator[Spool]:
 
 def _mapped(path: Path) -> pa.Table:
     with pa.memory_map(str(path)) as file:
-        return pa.ipc.open_stream(file).read_all()
+        table = pa.ipc.open_stream(file).read_all()
+        table.validate(full=True)  # somebody else may have made the folder
+        return table
 
 
 def read(paths: Iterable[Path]) -> pa.Table:

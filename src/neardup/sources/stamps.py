@@ -13,12 +13,15 @@ Equal stamps do not prove equal content: a file can be overwritten within its cl
 import hashlib
 import os
 from collections.abc import Iterable
+from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from neardup.errors import InputError
 from neardup.sources.base import InputFile
 from neardup.sources.files import filesystem, is_remote, is_web, reason
 from neardup.sources.folder import location
+from neardup.untrusted import open_regular
 
 GONE = "gone"
 """The stamp of what is not there."""
@@ -40,15 +43,39 @@ _TIME = (
 def stamp_of(file: InputFile) -> str:
     """The stamp that the input has now; "gone" where it is not there any more.
 
-    Tables in memory and standard input, which nobody else can change, have the stamp that they have.
+    Tables in memory and standard input, which nobody else can change, have the stamp that they have; other files do
+    not, whatever their stamp looks like.
     """
-    if not file.path or (file.stamp.startswith(BY_CONTENT) and not is_remote(file.path)):
+    if not file.path or is_named_by_content(file):
         return file.stamp
     places = [location(file, member) for member in file.members] or [file.path]
     stamps = _far_now(places) if is_remote(file.path) else [_local_now(place) for place in places]
     if all(stamp == GONE for stamp in stamps):
         return GONE
     return members_stamp(zip(file.members, stamps, strict=True)) if file.members else stamps[0]
+
+
+def is_named_by_content(file: InputFile) -> bool:
+    """Tell whether a file is one that a run puts into its work folder: standard input, or a table that was stored."""
+    content = file.stamp.removeprefix(BY_CONTENT)
+    if is_remote(file.path) or file.members or content == file.stamp or not content:
+        return False
+    begins = os.path.basename(file.path).partition(".")[0]
+    try:
+        return begins in (f"stdin-{content}", f"table-{content}") and S_ISREG(os.lstat(file.path).st_mode)
+    except OSError:
+        return False
+
+
+def is_unchanged(file: InputFile) -> bool:
+    """Tell whether a file that is named by its content has that content.
+
+    A table is named by what it was in memory, which cannot be told from the Parquet file: it is taken as it is.
+    """
+    if os.path.basename(file.path).startswith("table-"):
+        return True
+    with open_regular(Path(file.path)) as content:
+        return BY_CONTENT + hashlib.file_digest(content, "sha256").hexdigest()[:16] == file.stamp
 
 
 def local_stamp(stat: os.stat_result) -> str:

@@ -15,9 +15,12 @@ copied byte for byte and compressed anew: gzip with a member per record, the oth
 import codecs
 import gzip
 import io
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -141,50 +144,89 @@ class Warc(Format):
         """Records are copied by their bytes; see the head of this module for what that means where."""
         assert notes is None
         file = split.file
-        starts: list[int] = []
-        kept: list[bool] = []
+        if file.compression in (None, "gz"):
+            try:
+                with open_binary(file.path) as source, create(target, None) as out:
+                    for start, stop in ranges_to_keep(self._stored(split, keep, problems)):
+                        source.seek(start)
+                        copy_range(source, out, stop - start)
+                    _end(file, out)
+                return
+            except _NotByMembers:
+                pass
+        self._rewrite(split, keep, target, problems)
+
+    def _kept(
+        self, stream: BinaryIO, split: Split, keep: NDArray[np.bool_], problems: Problems
+    ) -> Iterator[tuple[int, bool]]:
+        """Yield where every record starts in the content, and whether it is kept."""
         documents = iter(keep)
+        for record, page in self._records(stream, split, problems):
+            yield record.start, bool(next(documents)) if page else True
+
+    def _stored(self, split: Split, keep: NDArray[np.bool_], problems: Problems) -> Iterator[tuple[int, bool]]:
+        """Yield where every record starts in the stored file, and whether it is kept.
+
+        Raises:
+            _NotByMembers: A record of a gzip file does not start where a member starts.
+        """
+        file = split.file
         with open_plain(file.path, file.compression, file.name) as stream:
-            for record, page in self._records(stream, split, problems):
-                starts.append(record.start)
-                kept.append(bool(next(documents)) if page else True)
-            stored = _stored_starts(stream, starts) if file.compression == "gz" else None
-        if file.compression is None or stored is not None:
-            with open_binary(file.path) as source, create(target, None) as out:
-                for start, stop in ranges_to_keep(starts if stored is None else stored, kept):
-                    source.seek(start)
-                    copy_range(source, out, stop - start)
-                _end(file, out)
-            return
-        _rewrite(file, starts, kept, target)
+            members = _MemberStarts(stream) if file.compression == "gz" else None
+            for start, kept in self._kept(stream, split, keep, problems):
+                yield start if members is None else members.take(start), kept
+
+    def _rewrite(self, split: Split, keep: NDArray[np.bool_], target: Path, problems: Problems) -> None:
+        """Copy the content of the records to keep, and compress it anew. What stands before the first record stays."""
+        file = split.file
+        with (
+            open_plain(file.path, file.compression, file.name) as stream,
+            open_plain(file.path, file.compression, file.name) as source,
+            create(target, None if file.compression == "gz" else file.compression) as out,
+        ):
+            begun, keeping = 0, True
+            for start, kept in chain(self._kept(stream, split, keep, problems.again()), [(1 << 62, False)]):
+                if start == begun:
+                    pass
+                elif not keeping:
+                    copy_range(source, cast(BinaryIO, _Nowhere()), start - begun)
+                elif file.compression == "gz":
+                    with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=out, mtime=0) as member:
+                        copy_range(source, cast(BinaryIO, member), start - begun)
+                else:
+                    copy_range(source, out, start - begun)
+                begun, keeping = start, kept
+            _end(file, out)
 
 
-def _stored_starts(stream: BinaryIO, starts: list[int]) -> list[int] | None:
-    """Where the records start in the gzip file, if each is a member of its own (or starts one)."""
-    raw = cast(io.BufferedReader, stream).raw
-    assert isinstance(raw, Unpacked)
-    members = dict(reversed(raw.member_starts))  # empty members share their start with the next: take the first
-    found = [members.get(start) for start in starts]
-    return None if None in found else cast(list[int], found)
+class _NotByMembers(Exception):
+    """The records of a gzip file are not members of their own."""
 
 
-def _rewrite(file: InputFile, starts: list[int], kept: list[bool], target: Path) -> None:
-    if not starts or starts[0]:  # what stands before the first record stays
-        starts, kept = [0, *starts], [True, *kept]
-    ends = [*starts[1:], 1 << 62]
-    with (
-        open_plain(file.path, file.compression, file.name) as source,
-        create(target, None if file.compression == "gz" else file.compression) as out,
-    ):
-        for start, stop, keep in zip(starts, ends, kept, strict=True):
-            if not keep:
-                copy_range(source, cast(BinaryIO, _Nowhere()), stop - start)
-            elif file.compression == "gz":
-                with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=out, mtime=0) as member:
-                    copy_range(source, cast(BinaryIO, member), stop - start)
-            else:
-                copy_range(source, out, stop - start)
-        _end(file, out)
+class _MemberStarts:
+    """Where the members of a gzip file start, as far as the stream has been unpacked ahead of what was asked for.
+
+    Empty members share their start in the content with the next one, and the first of them is held.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        raw = cast(io.BufferedReader, stream).raw
+        assert isinstance(raw, Unpacked)
+        raw.on_member = self._add
+        self._starts, self._stored = array("q"), array("q")  # 16 bytes a member: a record may be cut into millions
+
+    def _add(self, start: int, stored: int) -> None:
+        if not self._starts or start != self._starts[-1]:
+            self._starts.append(start)
+            self._stored.append(stored)
+
+    def take(self, start: int) -> int:
+        """Return where the member that starts there in the content is stored; forget those before it."""
+        at = bisect_left(self._starts, start)
+        del self._starts[:at], self._stored[:at]
+        if not self._starts or self._starts[0] != start:
+            raise _NotByMembers
+        return self._stored[0]
 
 
 def _end(file: InputFile, out: BinaryIO) -> None:

@@ -12,7 +12,7 @@ the stored file. (ISO 28500:2017, sections 4, 5 and annex D.)
 """
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -124,13 +124,14 @@ def _pass_over(stream: BinaryIO, length: int) -> int:
     return length - left
 
 
-def ranges_to_keep(starts: list[int], keep: list[bool]) -> Iterator[tuple[int, int]]:
+def ranges_to_keep(records: Iterable[tuple[int, bool]]) -> Iterator[tuple[int, int]]:
     """Yield the byte ranges of a file without the records that go, neighbours joined.
 
-    A record ends where the next one starts, the last one at the end of the file. What stands before the first stays.
+    A record, (start, whether it is kept), ends where the next one starts, the last one at the end of the file. What
+    stands before the first stays.
     """
     begun: int | None = 0
-    for start, kept in zip(starts, keep, strict=True):
+    for start, kept in records:
         if kept and begun is None:
             begun = start
         if not kept and begun is not None:

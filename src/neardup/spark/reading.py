@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.errors import InputError
+from neardup.model import SKIPPED
 from neardup.sketches.artefact import keep_fields, keep_values
 from neardup.sources.base import BATCH_BYTES, Documents, Fields, InputFile
 from neardup.sources.compression import compression_of, unpacked
@@ -28,6 +29,7 @@ from neardup.sources.ids import id_types
 from neardup.sources.jsonl import SAMPLE_BYTES, SAMPLE_LINES, documents_of, kinds_of
 from neardup.sources.linewise import without_bom
 from neardup.sources.problems import Problem, Problems
+from neardup.sources.problems import rows as rows_of_problems
 from neardup.sources.tabular import column_kind, ids_at, text_column
 
 KEEP = "keep:"
@@ -45,10 +47,8 @@ LINES = pa.schema(
 """Lines with their place: which block of which file, which line of the block, from 0; at a file's beginning also
 the names and kinds of the line's fields, as JSON."""
 
-PROBLEMS = pa.schema(
-    [("source", pa.string()), ("position", pa.int64()), ("kind", pa.string()), ("detail", pa.string())]
-)
-"""What could not be read."""
+PROBLEMS = pa.schema([field.with_nullable(True) for field in SKIPPED])
+"""What could not be read. All columns may be null for Spark, which cannot promise more of what a task returns."""
 
 
 @dataclass(frozen=True)
@@ -236,10 +236,9 @@ def problems_of(batches: Iterator[Batch]) -> Iterator[pa.RecordBatch]:
 
 
 def problem_rows(problems: list[Problem]) -> pa.RecordBatch:
-    """As rows."""
-    columns = zip(*((p.source, p.position, p.kind, p.detail) for p in problems), strict=True)
-    arrays = [pa.array(list(values), field.type) for values, field in zip(columns, PROBLEMS, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=PROBLEMS)
+    """Return problems, of which there is at least one, as rows."""
+    [batch] = rows_of_problems(problems).cast(PROBLEMS).combine_chunks().to_batches()
+    return batch
 
 
 def counted_lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

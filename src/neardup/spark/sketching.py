@@ -25,7 +25,7 @@ from neardup.spark.columns import binaries, matrix, pieces, ragged, signed
 from neardup.spark.reading import Batch
 from neardup.spark.tasks import Batches, mapped
 from neardup.text.batches import looks_like_pages, readable
-from neardup.text.workers import PageExtractor
+from neardup.text.workers import PageExtractor, shared
 from neardup.verify.places import addresses_in
 
 PAGES = "looks like pages"
@@ -99,7 +99,7 @@ class Sketching:
     def __call__(self, batches: Iterator[Batch]) -> Batches:
         """Batch by batch."""
         schema = layout(self.columns)
-        extract = PageExtractor(self.sent.recipe.text, workers=0)
+        extract = shared(self.sent.recipe.text)
         for batch in batches:
             problems = list(batch.problems)
             if len(batch.numbers):
@@ -203,7 +203,7 @@ class Shelving:
         """Batch by batch."""
         recipe = self.sent.recipe
         sketcher, later = recipe.sketcher, recipe.sketcher.on_the_fly
-        extract = PageExtractor(recipe.text, workers=0)
+        extract = shared(recipe.text)
         for batch in batches:
             documents, fields = batch.documents, batch.file.fields
             n = len(batch.numbers)

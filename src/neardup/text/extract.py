@@ -16,7 +16,7 @@ import codecs
 import html
 import re
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from neardup import nesting
@@ -205,10 +205,11 @@ def _shown(element: Any) -> bool:
 def strip_markup(markup: str) -> str:
     """Markup to white space, hidden elements and comments gone, character references decoded. One pass.
 
-    What opens and is never closed takes the rest of the page with it, and so takes the end's mark.
+    What opens and is never closed takes the rest of the page with it, and so takes the end's mark. `re` has no class of
+    letters, and looks through a list of them one by one: letters beyond ASCII that begin a tag's name become an `a`.
     """
-    odd = {letter for letter in _AFTER_OPENING.findall(markup) if letter.isalpha()}
-    pieces = _markup("".join(sorted(odd))).split(markup + _END)
+    markup = _AFTER_OPENING.sub(lambda opening: "<a" if opening[1].isalpha() else opening[0], markup)
+    pieces = _markup().split(markup + _END)
     last = pieces.pop()
     if last.endswith(_END):
         pieces.append(last.removesuffix(_END))
@@ -216,14 +217,11 @@ def strip_markup(markup: str) -> str:
     return html.unescape(_LONG_REFERENCE.sub("\ufffd", text))
 
 
-@lru_cache(maxsize=64)
-def _markup(letters: str) -> re.Pattern[str]:
+@cache
+def _markup() -> re.Pattern[str]:
     """Whole tags, comments and hidden elements, the latter without the tag that ends them. Every alternative goes on to
-    the end of the page where it is not closed, so that nothing is looked at twice.
-
-    letters: those beyond ASCII that begin a tag's name; `re` has no class of letters.
-    """
+    the end of the page where it is not closed, so that nothing is looked at twice."""
     hidden = [f"{name}.*?(?:(?=</{name})|\\Z)" for name in ("script", "style", "template", "noscript")]
-    tag = f"[a-z/!?{letters}][^>]*(?:>|\\Z)"
+    tag = "[a-z/!?][^>]*(?:>|\\Z)"
     alternatives = "|".join(["!--.*?(?:-->|\\Z)", *hidden, tag])
     return re.compile(f"<(?:{alternatives})", re.IGNORECASE | re.ASCII | re.DOTALL)

@@ -18,15 +18,16 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
-from concurrent.futures import CancelledError
+from functools import lru_cache
 from importlib.util import find_spec
 from queue import Empty, LifoQueue
 from threading import Lock
 
-from neardup.errors import ReaderError
+from neardup.abandoning import abandoned
+from neardup.errors import Abandoned, ReaderError
 from neardup.text import wire
 from neardup.text.extract import COMMON, decoded, extractor, python_name, require_extractor
-from neardup.text.reader import Page, answered, read_pages, request
+from neardup.text.reader import Page, answered, request
 from neardup.text.reader import Read as Read
 from neardup.text.settings import TextSettings
 
@@ -41,6 +42,8 @@ _KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 """Of the environment: where the system's libraries are."""
 
 _PIECE = 1 << 20
+_LEFT = 0.5
+"""Seconds for which a worker goes on reading for nobody; then it is killed. Starting another one takes as long."""
 _MOST, _MOST_MORE = 32, 4 << 20
 """A page's text and links have this many times the page's bytes at the most, and as many more. An image's term in
 Henzinger's form has nine times the bytes of its URL."""
@@ -74,51 +77,59 @@ def cpu_seconds() -> float:
 
 
 class PageExtractor:
-    """Pages in, texts out. With `workers` at 0 it works in the calling thread; threads may share one."""
+    """Pages in, texts out. Threads may share one: each of them has a worker while it waits. `workers` is how many it
+    pays to keep busy."""
 
-    def __init__(self, settings: TextSettings, *, workers: int = 0) -> None:
+    def __init__(self, settings: TextSettings, *, workers: int = 1) -> None:
         self.settings, self.workers = settings, workers
-        self._idle: LifoQueue[_Process] = LifoQueue()
+        self._idle: dict[int, LifoQueue[_Process]] = {}
+        """By process: a fork that wrote to its parent's workers would get the parent's texts."""
         weakref.finalize(self, _end, self._idle)
 
-    def __call__(self, pages: Pages, *, abandoned: Callable[[], bool] | None = None) -> list[Read | None]:
+    def __call__(self, pages: Pages) -> list[Read | None]:
         """Return the text and links of every page; None for one that the parser gives up or dies of.
 
         Args:
             pages: With the encoding that the protocol named, and with their URL.
-            abandoned: Asked every 50 ms while a worker reads; once it returns True, the worker is killed.
 
         Raises:
-            CancelledError: `abandoned` returned True.
+            Abandoned: Nobody waits for them any more (`abandoning`), and the worker took long; it was killed.
             ReaderError: No worker can be started.
         """
-        if not self.workers:
-            return read_pages(pages, self.settings.extract, self.settings.links)
+        if not pages:
+            return []
         require_extractor()
-        return self._apart([_common(page) for page in pages], abandoned)
+        return self._apart([_common(page) for page in pages])
 
-    def _apart(self, pages: Pages, abandoned: Callable[[], bool] | None) -> list[Read | None]:
+    def _apart(self, pages: Pages) -> list[Read | None]:
+        idle = self._idle.setdefault(os.getpid(), LifoQueue())
         try:
-            worker = self._idle.get_nowait()
+            worker = idle.get_nowait()
         except Empty:
             worker = _start()
         try:
             assert worker.stdin
             wire.send(worker.stdin, request(pages, self.settings.extract, self.settings.links))
             most = sum(_MOST * len(page) + _MOST_MORE for page, _, _ in pages)
-            fields = wire.receive(_exactly(worker, abandoned), fields=1 + 2 * len(pages), most=most)
+            fields = wire.receive(_exactly(worker), fields=1 + 2 * len(pages), most=most)
             read, spent = answered(fields)
         except (OSError, EOFError, ValueError):  # it died, or what it says makes no sense
             worker.kill()
             _stop(worker)
-            return [None] if len(pages) == 1 else [one for page in pages for one in self._apart([page], abandoned)]
+            return [None] if len(pages) == 1 else [one for page in pages for one in self._apart([page])]
         except BaseException:
             worker.kill()
             _stop(worker)
             raise
         _SPENT.add(spent)
-        self._idle.put(worker)
+        idle.put(worker)
         return read
+
+
+@lru_cache(8)
+def shared(settings: TextSettings) -> PageExtractor:
+    """Return the extractor of this process for pages that come now and then."""
+    return PageExtractor(settings)
 
 
 def try_worker() -> str | None:
@@ -131,7 +142,7 @@ def try_worker() -> str | None:
     """
     if extractor() is None:
         return None
-    PageExtractor(TextSettings(), workers=1)([(b"<p>a rose", None, None)])
+    PageExtractor(TextSettings())([(b"<p>a rose", None, None)])
     return confinement()
 
 
@@ -149,20 +160,24 @@ def _common(page: Page) -> Page:
     return decoded(content, charset=charset).encode("utf-8", "replace"), "utf-8", url
 
 
-def _exactly(worker: _Process, abandoned: Callable[[], bool] | None = None) -> Callable[[int], bytes]:
+def _exactly(worker: _Process) -> Callable[[int], bytes]:
     """Return what reads a number of bytes of a worker's answer, as they come: a length alone takes no memory."""
     assert worker.stdout
     stream = worker.stdout.fileno()  # and not the buffer before it, of which the kernel tells nothing
-    waiting = select.poll() if abandoned is not None and hasattr(select, "poll") else None  # not on Windows
+    waiting = select.poll() if hasattr(select, "poll") else None  # not on Windows
     if waiting is not None:
         waiting.register(stream, select.POLLIN)
+    left = 0.0
 
     def exactly(size: int) -> bytes:
+        nonlocal left
         got = bytearray()
         while len(got) < size:
             while waiting is not None and not waiting.poll(50):
-                if abandoned is not None and abandoned():
-                    raise CancelledError
+                if abandoned():
+                    left = left or time.monotonic()
+                    if time.monotonic() - left > _LEFT:
+                        raise Abandoned("nobody waits for this page any more.")
             piece = os.read(stream, min(size - len(got), _PIECE))
             if not piece:
                 raise EOFError
@@ -221,6 +236,7 @@ def _stop(worker: _Process) -> None:
     worker.wait()
 
 
-def _end(idle: "LifoQueue[_Process]") -> None:
-    while not idle.empty():
-        _stop(idle.get())
+def _end(idle: "dict[int, LifoQueue[_Process]]") -> None:
+    own = idle.pop(os.getpid(), None)
+    while own is not None and not own.empty():
+        _stop(own.get())

@@ -22,6 +22,9 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 """The usual names of what a result may have, the likelier first."""
 
+_LONGEST_NAME, _MOST_NAMES = 40, 100
+"""Of a field that is proposed instead of a missing one: characters, and how many are compared."""
+
 
 class MissingField(UsageError):
     """A field that the caller named and no result has. `role` is what it should be: text, html, signature or id."""
@@ -123,17 +126,34 @@ def _reached(records: Sequence[dict[str, Any]], path: str, role: str, present: s
     found = [_follow(record, path.split(".")) for record in records]
     if records and all(value is None for value in found):
         known = sorted(map(str, present))
-        near = get_close_matches(path, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"they have {', '.join(known[:12]) or 'no fields'}."
+        near = _near(path, known)
+        hint = f"did you mean {near!r}?" if near else f"they have {', '.join(known[:12]) or 'no fields'}."
         raise MissingField(role, path, f"none of the {len(records)} results has that field; {hint}")
     return [{**record, path: value} for record, value in zip(records, found, strict=True)]
 
 
+def _near(path: str, known: list[str]) -> str | None:
+    """Return the name that somebody may have meant. Names that people type are short, and comparing long ones takes
+    cubic time: two requests of 240 kB kept a service busy for minutes."""
+    if len(path) > _LONGEST_NAME:
+        return None
+    names = [name for name in known if len(name) <= _LONGEST_NAME][:_MOST_NAMES]
+    return next(iter(get_close_matches(path, names, n=1)), None)
+
+
 def _follow(record: Any, parts: list[str]) -> Any:
-    """What a path leads to; through a list of objects, all that it leads to in them."""
-    if not parts:
-        return record
-    if isinstance(record, list):
-        found = [value for one in record if (value := _follow(one, parts)) is not None]
-        return [text for value in found for text in (value if isinstance(value, list) else [value])] or None
-    return _follow(record.get(parts[0]), parts[1:]) if isinstance(record, dict) else None
+    """Return what a path leads to; through a list of objects, all that it leads to in them, lists among it spread."""
+    found: list[Any] = []
+    several, left = False, [(record, 0)]
+    while left:
+        place, depth = left.pop()
+        if depth == len(parts):
+            found += [] if place is None else [place]
+        elif isinstance(place, list):
+            several = True
+            left += [(one, depth) for one in reversed(place)]
+        elif isinstance(place, dict):
+            left.append((place.get(parts[depth]), depth + 1))
+    if not several:
+        return found[0] if found else None
+    return [text for value in found for text in (value if isinstance(value, list) else [value])] or None
