@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from neardup.cli import main
-from neardup.errors import NeardupError, OutputError, StoreError, UsageError
+from neardup.errors import NeardupError, OutputError, StoreError, Unreachable, UsageError
 from neardup.index import Document, Index, mark, rocks_folder
 from neardup.index.backups import back_up
 from tests.index.test_faults import SMALL, flip, some, text_of, whole
@@ -345,6 +345,74 @@ def test_a_backup_that_is_not_whole_is_refused(damage, source, tmp_path):
     assert sorted(f.name for f in tmp_path.iterdir()) == ["saved"]
 
 
+@pytest.fixture
+def saved(source: Path, tmp_path: Path) -> Path:
+    """A backup with files of its own, which a test may change."""
+    back_up(source, tmp_path / "made")
+    shutil.copytree(tmp_path / "made", tmp_path / "saved")
+    shutil.rmtree(tmp_path / "made")
+    return tmp_path / "saved"
+
+
+@pytest.mark.parametrize("kind", ["link to a device", "link to a file", "link to nothing", "pipe", "folder", "longer"])
+def test_only_regular_files_of_the_stated_size_are_restored(kind, saved, tmp_path, monkeypatch):
+    """Nothing is copied of others: a link to /dev/zero filled the disk."""
+    place = sorted(saved.glob("*.sst"))[0]
+    content = place.read_bytes()
+    if kind == "longer":
+        os.truncate(place, 1 << 40)  # it takes no room on the disk, and its copy would
+    else:
+        place.unlink()
+    if kind == "link to a device":
+        place.symlink_to("/dev/zero")
+    elif kind == "link to a file":
+        (tmp_path / "elsewhere").write_bytes(content)
+        place.symlink_to(tmp_path / "elsewhere")
+    elif kind == "link to nothing":
+        place.symlink_to("/dev/zero/nothing")
+    elif kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    with pytest.raises(StoreError, match=rf"is damaged: {place.name} (is no file|has 1,099,511,627,776 bytes)"):
+        Index.restore(saved, tmp_path / "again.ndx")
+    assert sorted(f.name for f in tmp_path.iterdir()) == [*["elsewhere"][: kind == "link to a file"], "saved"]
+
+
+ODD_BACKUPS: list[Callable[[dict[str, Any]], Any]] = [
+    lambda told: told.update(files=list(told["files"])),
+    lambda told: told.update(documents="x"),
+    lambda told: told.update(documents=-1),
+    lambda told: told.update(settings=5),
+    lambda told: told.update(settings={}),
+    lambda told: told["settings"].update(recipe=[]),
+    lambda told: told["settings"].update(made=5),
+    lambda told: told.pop("files"),
+    lambda told: told["files"].update({"x.log": None}),
+    lambda told: told["files"].update({"x.log": {"bytes": "many", "blake2b": ""}}),
+    lambda told: told["files"].update({"x.log": {"bytes": -1, "blake2b": ""}}),
+    lambda told: told["files"].update({"x.log": {"bytes": 1}}),
+    lambda told: told["files"].update({"../x.log": {"bytes": 1, "blake2b": ""}}),
+]
+
+
+@pytest.mark.parametrize("change", ODD_BACKUPS)
+def test_an_odd_backup_json_is_an_error_in_words(change, saved, tmp_path):
+    told = json.loads((saved / "backup.json").read_text())
+    change(told)
+    (saved / "backup.json").write_text(json.dumps(told))
+    with pytest.raises(StoreError, match=r"the backup is damaged: backup\.json cannot be read"):
+        Index.restore(saved, tmp_path / "again.ndx")
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["saved"]
+
+
+@pytest.mark.parametrize("content", ["[" * 200_000, "[]", "5", '{"format": []}', '{"format": 99, "files": 5}'])
+def test_a_backup_json_that_is_none_is_an_error_in_words(content, saved, tmp_path):
+    (saved / "backup.json").write_text(content)
+    with pytest.raises(StoreError, match=r"is damaged|the neardup that made it"):
+        Index.restore(saved, tmp_path / "again.ndx")
+
+
 def test_no_backup_is_made_of_a_damaged_index(copy, tmp_path):
     table = max(copy.glob("*.sst"), key=lambda f: f.stat().st_size)
     content = bytearray(table.read_bytes())
@@ -425,3 +493,22 @@ def test_what_is_damaged_or_full_is_known_to_health(copy):
             assert index.health().errors["read"] == 1
     except StoreError:
         pass
+
+
+def test_a_store_that_is_lost_while_it_is_verified_is_not_called_damaged(copy, monkeypatch):
+    def gone(self: Any, **given: Any) -> Iterator[Any]:
+        raise Unreachable("the server does not answer")
+
+    with Index.open(copy) as index:
+        monkeypatch.setattr("neardup.index.rocks.RocksStore.rows", gone)
+        with pytest.raises(Unreachable, match="does not answer"):
+            index.verify()
+
+
+@pytest.mark.parametrize("command", ["compact {}", "expire {} --keep-days 3"])
+def test_what_another_process_has_open_is_cared_for_through_its_service(command, copy, capfd):
+    with Index.open(copy):
+        code, _, said = run(capfd, "index", *command.format(copy).split())
+        assert code == 1
+        assert "is writing to this index" in said
+        assert f"neardup index {command.format('http://HOST:PORT')}" in said

@@ -15,11 +15,14 @@ from neardup.kernels import cache
 SOURCE = Path(neardup.__file__).parents[1]
 WHERE = "from neardup.kernels import cache; print(cache.folder())"
 KERNEL = """
-import os
+import importlib, os, pkgutil
 import numpy as np
+import neardup.kernels
 from neardup.kernels import cache
 from neardup.kernels.text import _mix
 
+for module in pkgutil.iter_modules(neardup.kernels.__path__, "neardup.kernels."):
+    importlib.import_module(module.name)  # which says where each of its functions is kept, or raises
 assert _mix(np.uint64(1)) != 1
 print(cache.folder())
 print("kept" if os.path.isdir(cache.folder()) and os.listdir(cache.folder()) else "nowhere")

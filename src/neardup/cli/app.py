@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from neardup._version import __version__
+from neardup.cli.terminal import tell
 from neardup.errors import NeardupError, OutputError
 
 _CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -74,12 +75,6 @@ def cli() -> None:
     """Find near-duplicate documents, prove it, and do something useful with it."""
 
 
-def _inert(message: str) -> str:
-    """A message as a terminal shows it and does not obey it: names in it come from files. Its lines stay."""
-    kept = "\n\u200c\u200d"  # scripts need the joiners
-    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in message)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors become sentences on stderr and an exit code."""
     try:
@@ -90,14 +85,14 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as error:
         shown = StringIO()
         error.show(shown)
-        click.echo(_inert(shown.getvalue()), err=True, nl=False)
+        tell(shown.getvalue(), nl=False)
         sys.exit(error.exit_code)
     except click.Abort:
         resumes = (sys.argv[1:] if arguments is None else arguments)[:1] == ["dedup"]
         click.echo("Interrupted." + (" The same command goes on where it stopped." if resumes else ""), err=True)
         sys.exit(130)
     except NeardupError as error:
-        click.echo(_inert(f"neardup: {error}"), err=True)
+        tell(f"neardup: {error}")
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()

@@ -8,6 +8,7 @@ import click
 
 from neardup.atomic import check_writable, local_place
 from neardup.cli.options import Given, reading_of, reading_options, without_unneeded
+from neardup.cli.terminal import tell
 from neardup.errors import UsageError
 
 if TYPE_CHECKING:
@@ -223,6 +224,6 @@ def _inert(made: str) -> str:
 def _tell(evaluation: "Evaluation", out: str | None) -> None:
     from neardup.evaluating.write import about
 
-    click.echo(about(evaluation), err=True)
+    tell(about(evaluation))
     if out:
-        click.echo(f"{Path(out) / 'evaluation.html'}  tables and figures; the data lies beside it", err=True)
+        tell(f"{Path(out) / 'evaluation.html'}  tables and figures; the data lies beside it")

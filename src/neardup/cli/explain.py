@@ -79,7 +79,7 @@ def _present(out: Path, ids: tuple[str, ...]) -> set[str] | None:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    from neardup.sketches.artefact import Collection, hash_ids
+    from neardup.sketches.artefact import Collection, check_rows, hash_ids
 
     sketches = out / "work" / "sketches"
     paths = sorted(sketches.glob("*.arrow"))
@@ -87,6 +87,8 @@ def _present(out: Path, ids: tuple[str, ...]) -> set[str] | None:
         return set(pq.read_table(sketches, columns=["id"], filters=pc.field("id").isin(list(ids)))["id"].to_pylist())
     if not paths:
         return None
+    for path in paths:
+        check_rows(path)
     there = np.isin(hash_ids(pa.array(ids, pa.string())), Collection(paths).numbers("id_hash"))
     return {name for name, known in zip(ids, there, strict=True) if known}
 

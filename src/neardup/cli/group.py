@@ -78,8 +78,6 @@ def command(file: str, show: Any, format_: str | None, max_bytes: int, quiet: bo
     from neardup.refine.formats import Fields, read
     from neardup.refine.formats.records import MissingField
     from neardup.refine.formats.verbatim import dumps
-    from neardup.refine.signature import PAGES
-    from neardup.text.workers import PageExtractor
 
     talk = Talk(quiet=quiet)
     if file == "-" and sys.stdin.isatty():
@@ -91,11 +89,12 @@ def command(file: str, show: Any, format_: str | None, max_bytes: int, quiet: bo
         page = read(results, format=format_, fields=fields)
     except MissingField as error:
         raise UsageError(f"--{error.role}-field {error.path}: {error.why}") from error
+    except RecursionError as error:
+        raise InputError(f"{file}: a value is nested too deeply for a search result.") from error
     _refuse_many(file, len(page.results))
-    apart = PageExtractor(PAGES, workers=1)  # pages come from anywhere, and one may kill the parser
     when_compiling(lambda: talk.say("Compiling, once on this machine: up to half a minute."))
     how = {name: given[name] for name in ("threshold", "query", "contained")}
-    grouped = group(page, **how, extract=apart)
+    grouped = group(page, **how)
     shown = grouped.shown(show)
     with quiet_when_nobody_listens():
         written = b"".join(dumps(record) + b"\n" for record in shown) if lines else dumps(shown) + b"\n"

@@ -11,6 +11,7 @@ import click
 
 from neardup.atomic import local_place
 from neardup.cli.options import Given, reading_of, reading_options, recipe_of, recipe_options, without_unneeded
+from neardup.cli.terminal import tell
 from neardup.errors import UsageError
 
 if TYPE_CHECKING:
@@ -94,10 +95,9 @@ def _tell(found: "Pairs", out: str, most: int) -> None:
 
     where = "" if out == "-" else f" in {out}"
     skipped = f", {found.skipped:,} of them skipped" if found.skipped else ""
-    click.echo(
+    tell(
         f"{many(found.found, 'pair')} of {many(found.documents, 'document')}{skipped}{where}. "
-        f"{judged(found.recipe)} · {named(found.recipe)}",
-        err=True,
+        f"{judged(found.recipe)} · {named(found.recipe)}"
     )
     if found.cut_short:
         have = "has" if found.cut_short == 1 else "have"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli.options import finding_of, finding_options, without_unneeded
+from neardup.cli.terminal import tell
 from neardup.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ _MB = 1 << 20
     type=click.IntRange(1),
     default=256 * _MB,
     show_default=True,
-    help="Bytes of all requests together that wait for an answer, as they are in memory.",
+    help="Bytes of all requests that wait for an answer, as they are in memory, and of long lines of streams.",
 )
 @click.option(
     "--concurrency", type=click.IntRange(1), default=512, show_default=True, help="Requests at the same time."
@@ -164,6 +165,7 @@ def command(indexes: tuple[str, ...], collection: str | None, **given: Any) -> N
     from neardup.service import Log, address_of, listen, require, serve
     from neardup.service.endpoints import NEW
     from neardup.service.preparing import Preparing, the_rest
+    from neardup.service.tokens import unknown_indexes
     from neardup.text.workers import try_worker
 
     require()
@@ -177,7 +179,7 @@ def command(indexes: tuple[str, ...], collection: str | None, **given: Any) -> N
         """Once: a collection and an index may both have something to compile."""
         if not given["quiet"] and sentence not in said:
             said.add(sentence)
-            click.echo(sentence, err=True)
+            tell(sentence)
 
     with ExitStack() as stack:
         listening = stack.enter_context(listen(given["host"], given["port"], settings))
@@ -185,6 +187,8 @@ def command(indexes: tuple[str, ...], collection: str | None, **given: Any) -> N
         if len(named) > 1:
             share_cache()
         opened = {name: stack.enter_context(_index(path, given, say)) for name, path in named.items()}
+        for sentence in unknown_indexes(settings.tokens, named).values():
+            say(sentence)
         address = address_of(listening, settings)
         log = Log(given["log_format"])
         recipe = next((index.recipe for index in opened.values()), published(NEW).recipe)
@@ -302,7 +306,7 @@ def _settings(given: dict[str, Any]) -> "Settings":
         line=given["max_line"],
         document=given["max_document"],
         documents=given["max_documents"],
-        held=max(given["max_held"], given["max_body"]),
+        held=max(given["max_held"], given["max_body"], given["max_line"]),
         seconds=given["timeout"],
         idle=given["idle_timeout"],
         concurrency=given["concurrency"],
@@ -327,7 +331,7 @@ def _certificate(given: dict[str, Any]) -> "Certificate | None":
         if key is not None:
             raise UsageError("--tls-key is about a certificate, and none is named: --tls-cert FILE.")
         return None
-    return Certificate(certificate, key or certificate)
+    return Certificate(certificate, key)
 
 
 def _tokens(given: dict[str, Any]) -> "tuple[Token, ...]":

@@ -13,6 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from neardup.analysis.filters import Filter
+from neardup.cli.terminal import harmless
+from neardup.clusters.settings import MOST
 from neardup.kernels.groups import ODD, SITES
 from neardup.recipe import Recipe
 from neardup.recipes import name_of
@@ -110,7 +112,7 @@ class Talk:
     def say(self, sentence: str) -> None:
         """A line of its own."""
         if not self.quiet:
-            self.console.print(Text(sentence, style="dim"))
+            self.console.print(Text(harmless(sentence), style="dim"))
 
 
 def many(number: int, word: str) -> str:
@@ -173,14 +175,15 @@ def summary(
     console.print(f"\n[dim]{judged(recipe, estimated)} · {seconds:.1f} s · {named(recipe)}{_chances(recipe)}[/dim]")
     if verbose and recipe.filter:
         console.print(_curve(recipe, recipe.filter))
+    folder = escape(harmless(str(out)))
     if corpus:
-        console.print(f"[bold]{out}/kept[/bold]  {'all documents, annotated' if annotate else 'the clean corpus'}")
-    console.print(f"[bold]{out}/removed.parquet[/bold]  for every removed document the kept one and the numbers")
+        console.print(f"[bold]{folder}/kept[/bold]  {'all documents, annotated' if annotate else 'the clean corpus'}")
+    console.print(f"[bold]{folder}/removed.parquet[/bold]  for every removed document the kept one and the numbers")
     if report:
-        console.print(f"[bold]{out}/report.html[/bold]  to look at: what went, how sure it is, group by group")
+        console.print(f"[bold]{folder}/report.html[/bold]  to look at: what went, how sure it is, group by group")
     if counts["removed"] and "://" not in str(out):
         first = result.a_removed_one
-        if first.isprintable():  # others could not be typed, and a terminal would obey them
+        if first.isprintable() and str(out).isprintable():  # others could not be typed, and a terminal would obey them
             asked = escape(f"neardup explain {shlex.quote(str(out))} {shlex.quote(first)}")
             console.print(f"[dim]Why one of them: {asked}[/dim]", soft_wrap=True)
 
@@ -193,7 +196,7 @@ def crowded(counts: dict[str, Any], recipe: Recipe) -> str:
         said += (
             f"; {lost['share']:.1%} of the near-duplicates are missed by it ({lost['low']:.1%} to {lost['high']:.1%})"
         )
-    return f"{said}. More: --set clusters.crowd={4 * recipe.clusters.crowd}"
+    return f"{said}. More: --set clusters.crowd={min(4 * recipe.clusters.crowd, MOST)}"
 
 
 def judged(recipe: Recipe, estimated: int = 0) -> str:

@@ -18,6 +18,7 @@ from neardup.analysis.filters import PERMUTATIONS
 from neardup.atomic import local_place
 from neardup.cli.answers import Answer, bloom_answer, filter_answer, flag, lists_answer
 from neardup.cli.curve import decades, draw
+from neardup.cli.terminal import tell
 from neardup.errors import UsageError
 
 _FORMS = {
@@ -125,7 +126,7 @@ def _write_recipe(answer: Answer, path: Path) -> None:
         )
     with appearing(path) as draft:
         draft.write_text(made.to_toml())
-    click.echo(f"{path}: recipe {made.id}", err=True)
+    tell(f"{path}: recipe {made.id}")
 
 
 def _paint(answer: Answer, paths: tuple[Path, ...], scale: Any) -> None:
@@ -144,7 +145,7 @@ def _paint(answer: Answer, paths: tuple[Path, ...], scale: Any) -> None:
     )
     for path in paths:
         save(chart, path)
-        click.echo(f"{path}: the curve of {answer.title}", err=True)
+        tell(f"{path}: the curve of {answer.title}")
 
 
 def _print(answer: Answer, scale: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neardup.cli.options import without_unneeded
+from neardup.cli.terminal import tell
 
 if TYPE_CHECKING:
     from neardup.recipe import Recipe
@@ -38,7 +39,7 @@ def command(recipes: tuple[str, ...], quiet: bool) -> None:
         many = compilations() - before
         if not quiet:
             done = f"{many} functions compiled" if many else "nothing was left to compile"
-            click.echo(f"{name}: {done}, {time.monotonic() - began:.1f} s", err=True)
+            tell(f"{name}: {done}, {time.monotonic() - began:.1f} s")
 
 
 def _use(recipe: "Recipe") -> None:

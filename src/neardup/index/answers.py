@@ -41,7 +41,7 @@ class Match(msgspec.Struct, frozen=True):
     similarity: float
     """In the unit that `measured` names; a share from 0 to 1 where that is identity, exact or estimate."""
     measured: Measured
-    resemblance: float | None
+    resemblance: float | None = None
     """Exact where the text is kept, estimated where the sketch tells it, None where it does not."""
     error: float | None = None
     """Standard error of an estimate."""
@@ -76,8 +76,8 @@ class Stored(msgspec.Struct, frozen=True):
 
     id: str
     tokens: int
-    url: str | None
-    text: str | None
+    url: str | None = None
+    text: str | None = None
     """Where it is kept."""
     reference: str | None = None
     """Where that is kept."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.abandoning import carried
 from neardup.errors import UsageError
 from neardup.index.answers import Document
 from neardup.index.references import as_kept
@@ -106,12 +106,13 @@ class _Pages(PageExtractor):
         super().__init__(settings, workers=threads)
         self._pool = ThreadPoolExecutor(threads, "neardup-pages")
 
-    def __call__(self, pages: Pages, *, abandoned: Callable[[], bool] | None = None) -> list[Read | None]:
+    def __call__(self, pages: Pages) -> list[Read | None]:
         """Return the pages' texts in their order."""
-        read = partial(super().__call__, abandoned=abandoned)
         share = max(_PAGES_TOGETHER, -(-len(pages) // self.workers))
         shares = [pages[start : start + share] for start in range(0, len(pages), share)]
-        return [one for some in self._pool.map(read, shares) for one in some]
+        read = super().__call__
+        reading = [self._pool.submit(carried(read), share) for share in shares]
+        return [one for some in reading for one in some.result()]
 
     def close(self) -> None:
         """Let go of the threads."""

@@ -11,6 +11,7 @@ every file. It is written under another name, read in full, and gets its own nam
 none, and is never restored.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -21,7 +22,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from neardup.atomic import sync, sync_names, write_error
 from neardup.errors import OutputError, StoreError
@@ -31,6 +34,7 @@ from neardup.index.mark import read_mark, write_mark
 from neardup.index.rocks_folder import BACKUP, SETTINGS, require, require_parent, tables
 from neardup.index.rows import Layout
 from neardup.index.verifying import Verification, made_by, read_all
+from neardup.untrusted import open_regular, read_json
 
 _FORMAT = 1
 _ATTEMPTS = 200
@@ -76,18 +80,15 @@ def restore(backup: Path, path: Path) -> Verification:
     """Make an index at `path` of a backup: copied, compared with the digests, and read in full."""
     told = _read(backup)
     with _appearing(path, "an index") as draft:
-        for name, expected in told["files"].items():
-            try:
-                shutil.copyfile(backup / name, draft / name)
-            except FileNotFoundError as error:
-                raise _damaged(backup, f"{name} is missing") from error
-            if (draft / name).stat().st_size != expected["bytes"] or _digest(draft / name) != expected[_DIGEST]:
+        for name, expected in told.files.items():
+            _copy_file(backup, name, draft / name, expected.bytes)
+            if (draft / name).stat().st_size != expected.bytes or _digest(draft / name) != expected.blake2b:
                 raise _damaged(backup, f"{name} is not what was written")
-        (draft / SETTINGS).write_text(json.dumps(told["settings"], indent=2))
+        (draft / SETTINGS).write_text(json.dumps(told.settings, indent=2))
         found = _verified(draft)
         _refuse_damaged(f"{backup}: was not restored, for what came of it is damaged", found)
-        if found.documents != told["documents"]:
-            raise _damaged(backup, f"it has {found.documents:,} documents and not {told['documents']:,}")
+        if found.documents != told.documents:
+            raise _damaged(backup, f"it has {found.documents:,} documents and not {told.documents:,}")
     return found
 
 
@@ -176,26 +177,70 @@ def _refuse_damaged(what: str, found: Verification) -> None:
         raise StoreError(f"{what}: {' '.join(found.problems)}")
 
 
-def _read(backup: Path) -> dict[str, Any]:
+class _File(msgspec.Struct):
+    """What a backup says of one of its files."""
+
+    bytes: Annotated[int, msgspec.Meta(ge=0)]
+    blake2b: str
+
+
+class _Settings(msgspec.Struct):
+    """What an index was created with, as far as its types must be right before it is opened."""
+
+    format: int
+    recipe: dict[str, Any] = {}
+    made: str = ""
+
+
+class _Manifest(msgspec.Struct):
     """What a backup says of itself."""
+
+    documents: Annotated[int, msgspec.Meta(ge=0)]
+    settings: dict[str, Any]
+    files: dict[str, _File]
+
+
+def _copy_file(backup: Path, name: str, target: Path, size: int) -> None:
+    """Copy a file of a backup that somebody else may have prepared: a regular one of the stated size, and no more."""
     try:
-        told: dict[str, Any] = json.loads((backup / BACKUP).read_text())
+        with open_regular(backup / name, follow=False) as file, open(target, "wb") as copy:
+            found = os.fstat(file.fileno()).st_size
+            if found != size:
+                raise _damaged(backup, f"{name} has {found:,} bytes and not {size:,}")
+            while size and (piece := file.read(min(size, 1 << 20))):
+                copy.write(piece)
+                size -= len(piece)
+    except FileNotFoundError as error:
+        raise _damaged(backup, f"{name} is missing") from error
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _damaged(backup, f"{name} is no file but a link") from error
+        if error.errno == errno.EINVAL:
+            raise _damaged(backup, f"{name} is no file") from error
+        raise
+
+
+def _read(backup: Path) -> _Manifest:
+    """Return what a backup says of itself, checked."""
+    try:
+        told = read_json(backup / BACKUP, dict[str, Any])
         if told["format"] != _FORMAT:
             raise StoreError(
                 f"{backup}: the backup has format {told['format']}, and this neardup knows format {_FORMAT}. Use the "
                 "neardup that made it."
             )
-        for name in told["files"]:
+        manifest = msgspec.convert(told, _Manifest)
+        for name in manifest.files:
             if not _belongs(name) or Path(name).name != name:
                 raise ValueError(f"it names {name!r}")
-        _ = told["documents"], told["settings"]["format"]
-        return told
+        msgspec.convert(manifest.settings, _Settings)
+        return manifest
     except (FileNotFoundError, NotADirectoryError) as error:
         raise StoreError(
             f"{backup}: is no backup of an index, or one that was not finished: there is no {BACKUP}. Make one with: "
             f"neardup index backup INDEX {backup}"
         ) from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, msgspec.MsgspecError) as error:
         raise _damaged(backup, f"{BACKUP} cannot be read ({error})") from error
 
 

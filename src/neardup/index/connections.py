@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError, UsageError
+from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError, Unreachable, UsageError
 from neardup.index.store import ERRORS, Process
 
 try:
@@ -69,7 +69,7 @@ _LOST = {"57P01", "57P02", "57P03", "57P05", "25P03"}
 """The server ended the session: it stops, it crashed, it starts, and the two time limits for idle sessions."""
 
 
-class Lost(StoreError):
+class Lost(Unreachable):
     """The connection is gone, and what was not committed with it."""
 
 

@@ -18,6 +18,8 @@ AT_ONCE = 500
 """Documents of one commit: other writers wait for about 10 ms."""
 
 _END = 1 << 62
+_COUNTED, _MOST_MET = 10_000, 1 << 20
+"""Documents that are counted at a time; those that were met again come as one list, of at most so many."""
 _NO_KEYS = np.empty(0, np.uint64)
 
 
@@ -58,6 +60,25 @@ def expire(store: Store, layout: Layout, before: int, stop: Callable[[], bool]) 
             break
         removed += gone
     return removed
+
+
+def overdue(store: Store, before: int, most: int) -> int:
+    """Count the documents that `expire` would remove now, up to `most`. Nothing is locked: it is a number to judge by.
+
+    Usually a day's documents and those that were met again are looked at; all, where very many of the latter are old.
+    """
+    days = store.days()
+    end = _end(days, before)
+    begin = min((first for _, first in days), default=end)
+    met = len(store.met_before(before, min(most, _MOST_MET)))
+    if met == _MOST_MET < most:
+        begin = met = 0
+    found = met
+    while found < most and len(numbers := store.between(begin, end, _COUNTED)):
+        last = store.met(numbers)
+        found += int(np.count_nonzero(last < before if not met else last < 0))
+        begin = int(numbers[-1]) + 1
+    return min(found, most)
 
 
 def _end(days: list[tuple[int, int]], before: int) -> int:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.engines.machine import cores
-from neardup.errors import NeardupError, RecipeError, StoreError, TakenId, UsageError
+from neardup.errors import NeardupError, RecipeError, StoreError, TakenId, Unreachable, UsageError
 from neardup.index import references, rocks
 from neardup.index.answers import Document, Keep, Match, Status, Stored, Verdict
 from neardup.index.arriving import NO_TEXT, Arrivals, Arrived
@@ -544,7 +544,7 @@ class Index:
             )
         moved = self.health().problems.get("moved")
         if moved:
-            raise StoreError(moved)
+            raise Unreachable(moved)
         return back_up(self.store.path, Path(target))
 
     @staticmethod

@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.errors import StoreError
+from neardup.errors import StoreError, Unreachable
 from neardup.index.connections import Address, Bigints, Connection, Connections, Lost, Uuids, bigints
 from neardup.index.store import FIRST, FORMAT, MOST, Change, Health, Holders, Row, Store
 
@@ -192,8 +192,10 @@ def _create(connection: Connection, address: Address, settings: dict[str, Any]) 
         connection.execute("insert into settings values (%s, %s)", [FORMAT, json.dumps(settings)])
 
 
-class _Replaced(StoreError):
+class _Replaced(Unreachable):
     """The index is not the one that was opened."""
+
+    ailment = "moved"
 
 
 @dataclass(frozen=True)

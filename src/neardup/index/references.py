@@ -5,7 +5,9 @@ is read when a pair is measured. What it then says must be what was added, word 
 changed is as if there were no text, and the pair is judged by its sketches.
 """
 
+import os
 import re
+import stat
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +18,7 @@ from neardup.index.rows import Rows, addresses
 from neardup.recipe import Recipe
 from neardup.sources.base import Documents
 from neardup.text.batches import readable, text_batch
-from neardup.text.workers import PageExtractor
+from neardup.text.workers import shared
 
 _RANGE = re.compile(r"(.+)#(\d+)-(\d+)", re.S)
 _HTML, _TEXT = b"h", b"t"
@@ -38,7 +40,7 @@ def read(kept: Sequence[bytes | None], rows: Rows, recipe: Recipe) -> list[bytes
     html = np.array([k is not None and k[:1] == _HTML for k in kept], np.bool_)
     urls = addresses(rows.urls) if html.any() else None
     documents = Documents(pa.array(stored, pa.large_binary()), np.arange(len(stored)), html=html)
-    text, _ = readable(documents, False, PageExtractor(recipe.text), urls)
+    text, _ = readable(documents, False, shared(recipe.text), urls)
     same = _same(recipe, text.data, text.offsets, rows)
     return [
         text.data[text.offsets[i] : text.offsets[i + 1]].tobytes() if same[i] and stored[i] is not None else None
@@ -54,9 +56,13 @@ def _same(recipe: Recipe, data: NDArray[np.uint8], offsets: NDArray[np.int64], r
 
 def _content(reference: str) -> bytes | None:
     found = _RANGE.fullmatch(reference)
-    path, start, stop = (found[1], int(found[2]), int(found[3])) if found else (reference, 0, -1)
-    try:
+    try:  # digits without end are no number
+        path, start, stop = (found[1], int(found[2]), int(found[3])) if found else (reference, 0, -1)
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe or a device may have no end, or never begin
+            return None
         with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            start, stop = min(start, size), min(stop, size)
             file.seek(start)
             return file.read(max(0, stop - start) if found else -1)
     except (OSError, ValueError):

@@ -471,12 +471,8 @@ class RocksStore(Store):
                 free = shutil.disk_usage(self.path).free
             except (MovedError, OSError) as error:
                 problems["moved"] = str(error)
-            if not self.read_only and free is not None and (self._broken or free < ROOM):
-                problems["full"] = (
-                    f"{self.path}: {free:,} bytes are free on the disk, and {ROOM:,} are needed to go on writing."
-                    if free < ROOM
-                    else f"{self.path}: the last change could not be written. It is tried again with the next one."
-                )
+            if not self.read_only and free is not None:
+                problems |= self._of_writing(free)
             errors = folder.background_errors()
             if errors or self._damage:
                 problems["damaged"] = (
@@ -484,6 +480,17 @@ class RocksStore(Store):
                     f"with: neardup index verify {self.path}"
                 )
         return Health(problems, free, dict(self._failures))
+
+    def _of_writing(self, free: int) -> dict[str, str]:
+        """Return why a write may fail, by kind of problem, given the free bytes of the disk."""
+        if free < ROOM:
+            state = "the disk is full: the last change was not written" if self._broken else "the disk is nearly full"
+            told = f"{free:,} bytes are free, and with fewer than {ROOM:,} writes may soon fail. Make room."
+            return {"full": f"{self.path}: {state}. {told}"}
+        if self._broken:
+            told = "the last change could not be written. The next one opens the index again, and is then written."
+            return {"write": f"{self.path}: {told}"}
+        return {}
 
     def problems(self) -> Iterator[str]:
         """Yield what is wrong with ids, counts and the mark."""

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neardup.atomic import sync, sync_names
-from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError
+from neardup.errors import MissingExtra, NeardupError, OutputError, StoreError, Unreachable
 from neardup.index.mark import NAME as MARK
 from neardup.index.mark import Mark, read_mark
 from neardup.index.store import FORMAT, Process
@@ -44,8 +44,8 @@ _BUFFER = 16 << 20
 _LOG = 64 << 20
 """Bytes of the log, at the most: what is read again when a store is opened after a kill."""
 ROOM = 2 * _BUFFER
-"""Free bytes without which a store that is asked how it is says that its disk is full: a buffer that is flushed, and
-what comes meanwhile."""
+"""Free bytes without which a store that is asked how it is says that its disk is nearly full, and that writes may soon
+fail: a buffer that is flushed, and what comes meanwhile."""
 _ATTEMPTS = 5
 _MOST_MOVES = 100
 _NO_ROOM = ("No space left", "File too large", "Disk quota exceeded")
@@ -156,6 +156,16 @@ def settings_of(path: Path) -> dict[str, Any]:
             "it, or build the index again."
         )
     return found
+
+
+class MovedError(Unreachable):
+    """The folder is not where it was opened."""
+
+    ailment = "moved"
+
+
+class WrittenError(StoreError):
+    """Another process is writing to the folder, and one can at a time."""
 
 
 class Counts(NamedTuple):
@@ -300,8 +310,8 @@ class Folder:
         """Return RocksDB's message, with the path that people know."""
         return str(error).replace(str(self._where), str(self.path))
 
-    def _written_by(self, process: str) -> StoreError:
-        return StoreError(
+    def _written_by(self, process: str) -> WrittenError:
+        return WrittenError(
             f"{self.path}: process {process} is writing to this index, and one can at a time. Wait for it, ask it "
             "meanwhile (`neardup index check` and `info`, read_only=True), or let a service have it."
         )
@@ -381,6 +391,7 @@ class Folder:
 
     def compact(self) -> None:
         """Every level is merged into the last."""
+        self.require_place()
         try:
             for family in (*self.family.values(), self._db):
                 family.flush()
@@ -390,8 +401,9 @@ class Folder:
 
     def size(self) -> int:
         """Bytes of its files; one that goes meanwhile has none."""
+        self.require_place()
         found = 0
-        for file in self.path.iterdir():
+        for file in self._where.iterdir():
             with suppress(FileNotFoundError):
                 found += file.stat().st_size
         return found
@@ -440,10 +452,6 @@ def _locked(path: Path) -> StoreError:
         f"{path}: {why}, and RocksDB does so at every opening, also for reading. {mend}, work on a copy, or ask a "
         "service (`neardup serve`) on a machine that may."
     )
-
-
-class MovedError(StoreError):
-    """The folder is not where it was opened."""
 
 
 def tables(path: Path) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.errors import NeardupError, RecipeError, StoreError
+from neardup.errors import NeardupError, RecipeError, StoreError, Unreachable
 from neardup.index.answers import Keep
 from neardup.index.rows import Layout, identity_keys
 from neardup.index.store import Row, Store
@@ -62,9 +62,15 @@ def made_by(store: Store) -> tuple[Recipe, Keep]:
 
 
 def verify(store: Store, layout: Layout, keep: Keep) -> Verification:
-    """Read all of a store, beside those who use it, and return what is damaged."""
+    """Read all of a store, beside those who use it, and return what is damaged.
+
+    Raises:
+        Unreachable: The store is not where it was, or its server does not answer, which tells nothing of damage.
+    """
     try:
         beside = store.again()
+    except Unreachable:
+        raise
     except NeardupError as error:
         return Verification(problems=[str(error)])
     try:
@@ -94,9 +100,11 @@ class _Reading:
         return Verification(len(self.numbers), self.keys, self.texts, list(dict.fromkeys(self.problems)))
 
     def _guarded(self, read: Callable[[], Any]) -> None:
-        """What cannot be read is a problem, and the rest is read nevertheless."""
+        """Note as a problem what cannot be read, and go on. A store that cannot be reached is an error instead."""
         try:
             read()
+        except Unreachable:
+            raise
         except NeardupError as error:
             self.problems.append(str(error))
 

@@ -136,8 +136,8 @@ class KernelCacheLocator(caching.InTreeCacheLocator):  # type: ignore[misc]
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> "KernelCacheLocator | None":
-        """Return one for functions of this package alone."""
-        return cls(py_func, py_file) if Path(py_file).parent == _HERE else None
+        """Return one for functions of neardup alone: of kernels, and plain ones elsewhere that kernels compile."""
+        return cls(py_func, py_file) if _HERE.parent in Path(py_file).parents else None
 
     def ensure_cache_path(self) -> None:
         """Nothing: it was looked at when it was chosen."""

@@ -3,6 +3,8 @@
 import json
 import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -12,9 +14,9 @@ import click
 from neardup.analysis.drops import MARGIN, bar, dropped
 from neardup.atomic import local_place
 from neardup.cli.index.place import index_path, opened, shown
-from neardup.cli.index.remote import client_of, is_service, token_option
+from neardup.cli.index.remote import service_at, service_options
 from neardup.cli.options import without_unneeded
-from neardup.errors import UsageError
+from neardup.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from neardup.index import Index
@@ -186,6 +188,20 @@ def export(path: str, out: Path, overwrite: bool, quiet: bool) -> None:
     Talk(quiet=quiet).say(f"{many(number, 'document')} in {out}")
 
 
+@contextmanager
+def _for_writing(path: str, command: str) -> Iterator["Index"]:
+    """Open an index; where another process writes to it, name the command that asks a service to do the same."""
+    from neardup.index.rocks_folder import WrittenError
+
+    try:
+        index = opened(path)
+    except WrittenError as error:
+        instead = f"neardup index {command.format('http://HOST:PORT')}"
+        raise StoreError(f"{error} If that process is a service, let it do this: {instead}") from error
+    with index:
+        yield index
+
+
 @click.command(no_args_is_help=True, short_help="Forget documents that were not seen for long.")
 @index_path
 @click.option(
@@ -194,9 +210,9 @@ def export(path: str, out: Path, overwrite: bool, quiet: bool) -> None:
     required=True,
     help="Keep documents that were added or met again within so many days.",
 )
-@token_option
+@service_options
 @_QUIET
-def expire(path: str, keep_days: int, token_file: Path | None, quiet: bool) -> None:
+def expire(path: str, keep_days: int, token_file: Path | None, ca: Path | None, quiet: bool) -> None:
     """Forget the documents that were not seen for long: neither added nor met again as a duplicate.
 
     Days are counted in UTC, and a document stays up to a day longer. Other processes read meanwhile; in a database they
@@ -209,12 +225,13 @@ def expire(path: str, keep_days: int, token_file: Path | None, quiet: bool) -> N
     without_unneeded()
     from neardup.cli.show import Talk, many
 
-    if is_service(path):
-        with client_of(path, token_file) as client:
+    service = service_at(path, token_file, ca)
+    if service is not None:
+        with service as client:
             found = client.expire(days=keep_days)
         expired, left = found["expired"], found["documents"]
     else:
-        with opened(path) as index:
+        with _for_writing(path, f"expire {{}} --keep-days {keep_days}") as index:
             expired = index.expire(days=keep_days)
             left = len(index)
     Talk(quiet=quiet).say(f"{shown(path)}: {many(expired, 'document')} expired, {left:,} left")
@@ -222,25 +239,27 @@ def expire(path: str, keep_days: int, token_file: Path | None, quiet: bool) -> N
 
 @click.command(no_args_is_help=True, short_help="Give back the space of removed documents.")
 @index_path
-@token_option
+@service_options
 @_QUIET
-def compact(path: str, token_file: Path | None, quiet: bool) -> None:
+def compact(path: str, token_file: Path | None, ca: Path | None, quiet: bool) -> None:
     """Drop what removed and replaced documents left behind, and give the space back.
 
     \b
     neardup index compact seen.ndx
     neardup index compact 'postgresql://crawl@db/pages?index=news'
     neardup index compact http://127.0.0.1:8080 --token-file admin-token
+    neardup index compact https://10.0.0.5:8443 --token-file admin-token --ca our-ca.pem
     """
     without_unneeded()
     from neardup.cli.show import Talk, in_bytes
 
-    if is_service(path):
-        with client_of(path, token_file) as client:
+    service = service_at(path, token_file, ca)
+    if service is not None:
+        with service as client:
             found = client.compact()
         before, after = found["bytes_before"], found["bytes"]
     else:
-        with opened(path) as index:
+        with _for_writing(path, "compact {}") as index:
             before = index.info()["bytes"]
             index.compact()
             after = index.info()["bytes"]

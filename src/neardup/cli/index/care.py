@@ -10,11 +10,14 @@ import click
 
 from neardup.atomic import local_place
 from neardup.cli.index.place import index_path, is_there, opened, shown
-from neardup.cli.index.remote import client_of, is_service, token_option
+from neardup.cli.index.remote import service_at, service_options
 from neardup.cli.options import without_unneeded
-from neardup.errors import StoreError
+from neardup.errors import StoreError, Unreachable
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from neardup.client import Client
     from neardup.index.verifying import Verification
 
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -23,9 +26,9 @@ _QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but error
 @click.command(no_args_is_help=True, short_help="Read everything, and say what is damaged.")
 @index_path
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@token_option
+@service_options
 @_QUIET
-def verify(path: str, as_json: bool, token_file: Path | None, quiet: bool) -> None:
+def verify(path: str, as_json: bool, token_file: Path | None, ca: Path | None, quiet: bool) -> None:
     """Read everything that an index holds, and say what is damaged; the exit code is 1 if anything is.
 
     All blocks are read and compared with their checksums, every record is decoded, and ids, documents, keys, texts and
@@ -38,7 +41,8 @@ def verify(path: str, as_json: bool, token_file: Path | None, quiet: bool) -> No
     without_unneeded()
     from neardup.cli.show import Talk, many
 
-    found = _verified_there(path, token_file) if is_service(path) else _verified(path)
+    service = service_at(path, token_file, ca)
+    found = _verified(path) if service is None else _verified_there(service)
     if as_json:
         json.dump({"path": shown(path), "sound": found.sound, **asdict(found)}, sys.stdout, indent=1)
         sys.stdout.write("\n")
@@ -54,11 +58,11 @@ def verify(path: str, as_json: bool, token_file: Path | None, quiet: bool) -> No
     Talk(quiet=quiet or as_json).say(f"{shown(path)}: {counts}{texts}; nothing is damaged")
 
 
-def _verified_there(path: str, token_file: Path | None) -> "Verification":
+def _verified_there(service: "AbstractContextManager[Client]") -> "Verification":
     """Return what a service finds."""
     from neardup.index.verifying import Verification
 
-    with client_of(path, token_file) as client:
+    with service as client:
         found = client.verify()
     return Verification(found["documents"], found["keys"], found["texts"], found["problems"])
 
@@ -69,6 +73,8 @@ def _verified(path: str) -> "Verification":
     if is_there(path):
         try:
             index = opened(path, read_only=True)
+        except Unreachable:
+            raise
         except StoreError as error:
             return Verification(problems=[str(error)])
     else:
@@ -80,9 +86,9 @@ def _verified(path: str) -> "Verification":
 @click.command(no_args_is_help=True, short_help="Write a backup, also while others write.")
 @index_path
 @click.argument("target", type=local_place, metavar="TARGET")
-@token_option
+@service_options
 @_QUIET
-def backup(path: str, target: Path, token_file: Path | None, quiet: bool) -> None:
+def backup(path: str, target: Path, token_file: Path | None, ca: Path | None, quiet: bool) -> None:
     """Write a backup of the index at PATH to TARGET, a folder that is not there yet.
 
     Other processes may write to the index meanwhile, a service too: everything that was acknowledged before is in the
@@ -98,8 +104,9 @@ def backup(path: str, target: Path, token_file: Path | None, quiet: bool) -> Non
     without_unneeded()
     from neardup.cli.show import Talk, in_bytes, many
 
-    if is_service(path):
-        with client_of(path, token_file) as client:
+    service = service_at(path, token_file, ca)
+    if service is not None:
+        with service as client:
             found = client.backup(str(target))
         documents, size = found["documents"], found["bytes"]
     else:

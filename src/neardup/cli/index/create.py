@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli.index.place import index_path, is_there, refuse_files, shown, take_back
+from neardup.cli.index.place import index_path, is_there, refuse_others, shown, take_back
 from neardup.cli.options import index_recipe_options, recipe_of, without_unneeded
 from neardup.errors import NeardupError, RecipeError, StoreError
 
@@ -48,7 +48,7 @@ def create(path: str, **given: Any) -> None:
     from neardup.result import Result
 
     talk = Talk(quiet=given["quiet"])
-    refuse_files(path)
+    refuse_others(path)
     if is_there(path):
         raise StoreError(
             f"{shown(path)}: there is an index already. Add to it with: neardup index add {shown(path)} FILES"

@@ -23,7 +23,7 @@ from neardup.cli.index.inputs import (
     refuse_export,
 )
 from neardup.cli.index.pipe import Interruptible, Output, ends_in_half_a_line, quiet_when_nobody_listens
-from neardup.cli.index.place import index_path, is_there, opened, refuse_files, shown, take_back
+from neardup.cli.index.place import index_path, is_there, opened, refuse_others, shown, take_back
 from neardup.cli.options import without_unneeded
 from neardup.errors import OutputError, UsageError
 
@@ -71,7 +71,7 @@ def filter_(path: str, files: tuple[str, ...], **given: Any) -> None:
     talk = Talk(quiet=given["quiet"])
     counted, tally = Counted.of(given), Tally()
     named = places(files, talk)
-    refuse_files(path)
+    refuse_others(path)
     with quiet_when_nobody_listens(), ExitStack() as until_done:
         signals = until_done.enter_context(Interruptible())
         output = Output()

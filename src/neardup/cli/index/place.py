@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neardup.cli.index.remote import is_service
 from neardup.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,12 +32,20 @@ def opened(path: str, **how: Any) -> "Index":
     """An index that is there, or a new one with create=True."""
     from neardup.index import Index
 
-    refuse_files(path)
+    refuse_others(path)
     return Index.open(path, **{"create": False, **how})
 
 
-def refuse_files(path: str) -> None:
-    """Somebody forgot to name the index, or named it last."""
+def refuse_others(path: str) -> None:
+    """Refuse a file, where somebody forgot to name the index or named it last, and the address of a service."""
+    if is_service(path):
+        address, _, name = path.partition("/v1/indexes/")
+        about = f"{address.rstrip('/')}/v1/{f'indexes/{name}' if name else 'index'}"
+        raise UsageError(
+            f"{path}: is a service, and this command takes a folder or postgresql://…; verify, backup, compact and "
+            f"expire take both. What the index of a service is: GET {about}. Documents are checked, added and removed "
+            "by its API, or by neardup.Client."
+        )
     if not path.startswith(SHARED) and Path(path).is_file():
         raise UsageError(f"{path}: is a file, and PATH is an index: a folder, or postgresql://…")
 
