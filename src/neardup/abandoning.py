@@ -2,6 +2,7 @@
 
 run_until    run a call on behalf of somebody who may give up
 checkpoint   raise Abandoned once that has happened; long work calls this between its steps
+abandoned    the same question, without the error
 carried      the same call for another thread, which stops for the same reason
 
 Whether anybody still waits is asked of a context variable, so that the steps in between (an index, a comparison, an
@@ -33,9 +34,14 @@ def run_until(gone: Callable[[], bool], call: Callable[[], Made]) -> Made:
 
 def checkpoint() -> None:
     """Raise Abandoned if nobody waits for the work of this context any more."""
-    gone = _GONE.get()
-    if gone is not None and gone():
+    if abandoned():
         raise Abandoned("nobody waits for this any more.")
+
+
+def abandoned() -> bool:
+    """Return whether nobody waits for the work of this context any more."""
+    gone = _GONE.get()
+    return gone is not None and gone()
 
 
 def carried(call: Callable[P, Made]) -> Callable[P, Made]:

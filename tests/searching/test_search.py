@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from neardup.errors import UsageError
 from neardup.searching import Collection
-from neardup.searching.queries import MOST, parse
+from neardup.searching.queries import MOST, MOST_PHRASES, parse
 from tests.naive import searching as naive
 from tests.naive.text import words
 
@@ -154,6 +154,31 @@ def test_a_very_long_query(made):
     assert numbers(collection.search(f'"{text}"')) == [0]
     assert numbers(collection.search("日" * 10_000)) == [2]
     assert len(parse(text).wanted) == MOST
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        " ".join(f'"a w{n}"' for n in range(100)),
+        " ".join(f"a-w{n}" for n in range(100)),
+        "x " + " ".join(f'-"a w{n}"' for n in range(100)),
+        "".join(chr(0x4E00 + n) for n in range(200)),
+    ],
+    ids=["quoted", "hyphens", "without", "characters"],
+)
+def test_phrases_have_a_bound_of_their_own(typed):
+    """The engine reads the positions of all their words, where a word costs its documents alone."""
+    asked = parse(f"{typed} single")
+    for runs in (asked.wanted, asked.without, asked.parts):
+        assert sum(len(run) > 1 for run in runs) <= MOST_PHRASES
+    assert max(sum(len(run) > 1 for run in runs) for runs in (asked.wanted, asked.without, asked.parts)) >= 1
+    [single] = parse("single").wanted
+    assert single in asked.wanted
+
+
+def test_a_few_phrases_stay_as_they_are():
+    typed = " ".join(f'"a w{n}" v{n}' for n in range(MOST_PHRASES))
+    assert len(parse(typed).wanted) == len(parse(typed).parts) == 2 * MOST_PHRASES
 
 
 def test_a_title_weighs_more(made):

@@ -93,6 +93,11 @@ class Service:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("VmHWM:")[2].split()[0]) << 10
 
+    def cpu(self) -> float:
+        """Return the CPU seconds of the service, without its extractors. They do not depend on the machine's load."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self, how: int = signal.SIGTERM) -> str:
         """End it; what it said on stderr."""
         self.http.close()

@@ -42,6 +42,17 @@ def test_every_address_is_guarded(guarded, route):
             assert found["detail"] == (f"The token {right} has the right to {right}; this needs {' or '.join(needed)}.")
 
 
+def test_a_password_is_for_pages_and_nobody_learns_whether_it_is_right(guarded):
+    answers = [guarded.post("check", {"text": "a"}, auth=("any", password)) for password in (WRITE, "wrong")]
+    details = [problem(answer, 401, "no-token")["detail"] for answer in answers]
+    assert details[0] == details[1]
+    assert "for pages alone" in details[0]
+    assert "Authorization: Bearer TOKEN" in details[0]
+    assert [answer.headers["www-authenticate"] for answer in answers] == ['Bearer realm="neardup"'] * 2
+    bare = guarded.post("check", {"text": "a"}, headers={"Authorization": WRITE})
+    assert "Authorization: Bearer TOKEN" in problem(bare, 401, "no-token")["detail"]
+
+
 def test_a_token_is_enough_under_any_name(guarded):
     answer = guarded.post(
         "check", {"text": "a"}, headers={"Authorization": f"Bearer {READ}", "Host": "neardup.internal"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from neardup import Index
+from neardup.service.problems import AILMENTS
 from tests.service.serving import fresh, name, problem, serving
 
 
@@ -29,15 +30,20 @@ def test_a_folder_that_was_moved_is_known_and_nothing_is_acknowledged(tmp_path):
         found = problem(service.http.get("/readyz"), 503, "store")
         assert "moved" in found["detail"]
         assert str(tmp_path) not in json.dumps(found), "strangers may ask this"
-        problem(service.post("add", {"id": "b", "text": fresh()}), 503, "store")
-        assert service.stream("add", [{"id": name(), "text": fresh()}])[0]["error"]["type"] == "/docs#store"
+        refused = problem(service.post("add", {"id": "b", "text": fresh()}), 503, "store")
+        [line] = service.stream("add", [{"id": name(), "text": fresh()}])
+        assert line["error"]["type"] == "/docs#store"
+        assert refused["detail"] == line["error"]["detail"] == AILMENTS["moved"]
         assert metric(service, 'neardup_store_errors_total{index="default",kind="moved"}') == 2
         (tmp_path / "elsewhere").rename(path)
         assert service.http.get("/readyz").status_code == 200
         assert service.post("add", {"id": "c", "text": fresh()}).json()["added"]
         said = service.stop()
     assert said.count('"store":"moved"') == 1, "once, with all details"
-    assert str(path) in said
+    lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    assert [line["index"] for line in lines if line.get("store") == "sound"] == ["default"]
+    [met] = [line["unreachable"] for line in lines if "unreachable" in line]
+    assert met.startswith(f"{path}: the folder was moved"), "requests that met it have the details in the log, too"
     with Index.open(path) as index:
         assert ["a" in index, "b" in index, "c" in index] == [True, False, True]
 
@@ -87,7 +93,8 @@ def test_a_full_disk_is_known_before_a_write_fails_and_after_it(small_disk):
         ballast = small_disk / "ballast"
         ballast.write_bytes(bytes(shutil.disk_usage(small_disk).free - (12 << 20)))
         found = problem(service.http.get("/readyz"), 503, "store")
-        assert "disk" in found["detail"]
+        assert "nearly full" in found["detail"]
+        assert service.post("add", {"id": name(), "text": fresh()}).json()["added"], "32 MB are a margin"
         assert metric(service, 'neardup_store_free_bytes{index="default"}') < 13 << 20
         large = " ".join(fresh(1000) for _ in range(600))
         refused = [service.post("add", {"id": name(), "text": large + fresh()}) for _ in range(6)]
@@ -96,3 +103,17 @@ def test_a_full_disk_is_known_before_a_write_fails_and_after_it(small_disk):
         ballast.unlink()
         assert service.post("add", {"id": name(), "text": fresh()}).json()["added"]
         assert service.http.get("/readyz").status_code == 200
+        assert "writes may soon fail" in service.stop()
+
+
+def test_jobs_on_a_folder_that_was_moved_say_so_and_name_the_index(tmp_path, command_line):
+    path = tmp_path / "news.ndx"
+    with serving(f"news={path}") as service:
+        assert service.post("add", {"id": "a", "text": fresh()}).json()["added"]
+        path.rename(tmp_path / "elsewhere")
+        for what in ("verify", "compact"):
+            done = command_line("index", what, service.address)
+            assert done.returncode == 1
+            assert f"{service.address}/v1/indexes/news: {what} failed: {path}: the folder was moved" in done.stderr
+            assert "damaged" not in done.stdout + done.stderr
+        assert problem(service.http.get("/v1/index"), 503, "store")["detail"] == AILMENTS["moved"]

@@ -178,6 +178,10 @@ def test_tokens_that_are_for_some_of_them(tmp_path):
             problem(service.post(path, asked, **some), 404, "unknown-index")
         problem(service.http.get("/v1/documents/1", **some), 404, "unknown-index")
         problem(service.http.get("/metrics", **some), 403, "forbidden")
+        pair = {"first": {"text": "a rose"}, "second": {"text": "a rose"}}
+        assert service.post("indexes/shop/compare", pair, **some).json()["identical"]
+        problem(service.post("compare", pair, **some), 404, "unknown-index")  # by the recipe of news
+        assert service.post("compare", pair, **every).json()["identical"]
         assert [each["name"] for each in service.http.get("/v1/indexes", **some).json()["indexes"]] == ["shop"]
         assert len(service.http.get("/v1/indexes", **every).json()["indexes"]) == 2
         assert service.http.get("/metrics", **every).status_code == 200

@@ -3,9 +3,16 @@
 import json
 import sys
 import time
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from neardup.service.problems import Problem
+from neardup.service.settings import Limits
+from neardup.service.shapes import Grouping, Query, Sketching
+from neardup.service.weighing import MOST_VALUES, check_values, has_more_values, weigh
 from tests.service.serving import Service, answer_on
 
 _SCRIPT = """
@@ -13,8 +20,13 @@ import sys
 from neardup.index import Index
 from neardup.service import Limits, Log, Settings, address_of, listen, serve
 settings = Settings(Limits(body=2000, held=3000, header_seconds=0.4, connections=5, idle=1.0, seconds=4.0, streams=1))
-with Index.open(sys.argv[1]) as index, listen("127.0.0.1", 0, settings) as listening:
-    serve(index, listening, settings, Log("none"), ready=lambda: print(address_of(listening), flush=True))
+with (
+    Index.open(sys.argv[1]) as index,
+    Index.open(sys.argv[1] + ".other") as other,
+    listen("127.0.0.1", 0, settings) as listening,
+):
+    served = {"default": index, "other": other}
+    serve(served, listening, settings, Log("none"), ready=lambda: print(address_of(listening), flush=True))
 """
 
 
@@ -68,6 +80,22 @@ def test_waiting_requests_share_their_room(narrow):
     with narrow.begin("/v1/check", len(body)) as third:
         third.sendall(body)
         assert answer_on(third)[0] == 200
+
+
+def test_all_indexes_share_the_room_of_the_service(narrow):
+    """3,000 bytes for both together, and not for each."""
+    body = b'{"text": "' + b"a " * 950 + b'"}'
+    for one, other in (("/v1/check", "/v1/indexes/other/check"), ("/v1/indexes/other/check", "/v1/check")):
+        with narrow.begin(one, len(body)) as first:
+            first.sendall(body[:1900])
+            status, end = 200, time.monotonic() + 3.5
+            while status == 200 and time.monotonic() < end:  # until the first one has come
+                with narrow.begin(other, len(body)) as second:
+                    second.sendall(body)
+                    status, _, said = answer_on(second)
+            assert (status, json.loads(said)["type"]) == (503, "/docs#busy")
+            first.sendall(body[1900:])
+            assert answer_on(first)[0] == 200
 
 
 def test_texts_take_what_they_take_in_memory(narrow):
@@ -138,14 +166,73 @@ def test_a_body_where_none_is_expected(narrow):
         assert sock.recv(1000) == b""
 
 
-def test_many_fields_are_refused_before_they_are_decoded():
-    from neardup.service.problems import Problem
-    from neardup.service.settings import Limits
-    from neardup.service.shapes import Grouping, Sketching
-    from neardup.service.weighing import MOST_VALUES, check_fields
+_MANY = {
+    "lists": ('[{"t":[', "[],", "[]]}]"),
+    "objects": ('[{"t":[', "{},", "{}]}]"),
+    "fields": ('[{"t":[', '{"a":1},', "{}]}]"),
+    "fields with a space": ('[{"t":[', '{"" :1},', "{}]}]"),
+    "results": ("[", "{},", "{}]"),
+    "results with spaces": ("[", "{\n} ,", "{}]"),
+    "numbers": ('[{"t":[', "1.0,", "1.0]}]"),
+    "strings": ('[{"t":[', '"\\\\",', '""]}]'),
+    "nested": ("[", '{"t":[[1]]},', "{}]"),
+}
 
-    for shape, most in ((Grouping, MOST_VALUES), (Sketching, 4 * 1000 + 4)):
-        check_fields(b'{"a":1}' * most, shape, Limits())
-        check_fields(b'"say \\":\\" here"' * (2 * most), shape, Limits())
+
+@pytest.mark.parametrize("kind", _MANY)
+def test_many_values_are_refused_before_they_are_decoded(kind):
+    begin, each, end = _MANY[kind]
+    for shape, most in ((Grouping, MOST_VALUES), (Sketching, 5 * 1000 + 5)):
+        held = _values(f"{begin}{each}{end}") - _values(f"{begin}{end}")
+        body = lambda number: f'{{"results":{begin}{each * number}{end}}}'.encode()  # noqa: E731
+        check_values(body((most - 10) // held), shape, Limits())
         with pytest.raises(Problem, match="Send fewer"):
-            check_fields(b'{"a":1}' * (most + 1), shape, Limits())
+            check_values(body(most // held + 1), shape, Limits())
+
+
+def test_texts_may_have_what_looks_like_values():
+    """Commas, brackets, and quotation marks behind backslashes."""
+    for text in ("a rose, a rose [1], {a} ", 'say ":" and "," ', '\\"', "\\\\", '"[{,', "ü,"):
+        for escaped in (True, False):
+            long = json.dumps({"text": text * (6_000_000 // len(text))}, ensure_ascii=escaped).encode()
+            check_values(long, Query, Limits())
+            documents = [{"id": str(n), "text": text * (6000 // len(text)), "url": "a"} for n in range(1000)]
+            check_values(json.dumps({"documents": documents}, indent=1).encode(), Sketching, Limits())
+            results = [{**document, "tags": ["a,"] * 200} for document in documents]
+            check_values(json.dumps({"results": results}).encode(), Grouping, Limits())
+
+
+def _values(text: str) -> int:
+    def count(value: Any) -> int:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return 1 + sum(map(count, inner))
+
+    return count(json.loads(text))
+
+
+_JSON = st.recursive(
+    st.none() | st.integers() | st.text('a\\",[]{}: \n', max_size=9),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text('\\",[', max_size=3), inner, max_size=5),
+)
+
+
+@settings(max_examples=300)
+@given(_JSON, st.sampled_from([None, 1]), st.integers(2, 40))
+def test_values_are_counted_as_a_decoder_counts_them(value, indent, piece):
+    text = json.dumps(value, indent=indent)
+    number = _values(text)
+    assert not has_more_values(text.encode(), number, piece)
+    assert number == 1 or has_more_values(text.encode(), number - 1, piece)
+
+
+def test_what_values_take_in_memory_is_counted():
+    """Empty lists of two bytes each take 64."""
+    asked = Grouping(results=[{"t": [[] for _ in range(100_000)]}])
+    assert weigh(asked, Limits())[1] > 5_600_000
+
+
+def test_lines_with_many_values_are_refused(service):
+    many = b'{"id": "a", "text": "a rose", "x": [' + b"[], " * 300_000 + b"1]}"
+    said = service.stream("check", [many, {"text": "a rose, a rose, " * 100_000}])
+    assert said[0]["error"]["type"] == "/docs#too-large"
+    assert said[1]["status"] == "new"

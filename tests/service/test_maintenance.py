@@ -82,7 +82,9 @@ def test_a_backup_is_whole_and_goes_where_the_operator_said(admin, service, fold
 
 @pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/b", "", ".", "..", "a\0", "x" * 65, "a\n", ".hidden", "-x", "é"])
 def test_names_of_backups_lead_nowhere_else(service, folder, name):
-    problem(service.post("backup", {"name": name}, **headers(ADMIN)), 422, "invalid")
+    found = problem(service.post("backup", {"name": name}, **headers(ADMIN)), 422, "invalid")
+    assert "has 1 to 64 letters, digits" in found["detail"]
+    assert "regex" not in found["detail"]
     assert {path.name for path in folder.iterdir()} == {"a.ndx", "b.ndx", "backups", "tokens.toml"}
 
 
@@ -112,7 +114,7 @@ def test_jobs_are_listed_for_those_who_may_use_their_index(service):
     problem(service.http.get("/v1/jobs/0000000000000000", **headers(ADMIN)), 404, "no-job")
 
 
-def test_by_command(service, folder, command_line):
+def test_by_command(service, folder, command_line, monkeypatch):
     token = secret_file(folder / "backups" / "admin-token", f"{ADMIN}\n")
     place = f"{service.address}/v1/indexes/b"
     for arguments, said in (
@@ -124,8 +126,20 @@ def test_by_command(service, folder, command_line):
         done = command_line("index", *arguments, "--token-file", token)
         assert done.returncode == 0, (arguments, done.stderr)
         assert said in done.stdout + done.stderr
+    token.write_text("a-token-of-another-service")
+    monkeypatch.setenv("NEARDUP_TOKEN", "a-token-of-another-service")
+    for option, source in ((("--token-file", token), "--token-file"), ((), "NEARDUP_TOKEN")):
+        done = command_line("index", "compact", place, *option)
+        assert done.returncode == 2
+        assert f"the token of {source}" in done.stderr
+        assert "a-token-of" not in done.stderr
+    monkeypatch.delenv("NEARDUP_TOKEN")
     token.unlink()
-    assert command_line("index", "compact", place).returncode == 2
+    done = command_line("index", "compact", place)
+    assert done.returncode == 2
+    assert "--token-file FILE" in done.stderr
+    assert "NEARDUP_TOKEN" in done.stderr
+    assert "Bearer" not in done.stderr
 
 
 def test_one_job_at_a_time_and_the_latest_are_remembered():
@@ -190,6 +204,52 @@ def test_documents_that_were_not_seen_expire_while_it_is_served(tmp_path, monkey
         [job, *_] = service.http.get("/v1/jobs").json()["jobs"]
         assert job["what"] == "expire"
         problem(service.post("expire", {"keep_days": 0}), 422, "invalid")
+
+
+def test_most_of_an_index_does_not_expire_by_itself(tmp_path, monkeypatch):
+    """A clock that is ahead makes all of them old. An operator may let them go."""
+    now = store.today()
+    kept = fresh()
+    with Index.open(tmp_path / "seen.ndx") as index, monkeypatch.context() as patched:
+        patched.setattr(store, "today", lambda: now - 40)
+        index.add_many([{"id": f"{n}", "text": fresh()} for n in range(119)] + [{"id": "met", "text": kept}])
+        patched.setattr(store, "today", lambda: now - 10)
+        assert index.check_and_add("again", kept).match
+        assert [expiry.overdue(index.store, now - days, 1000) for days in (5, 30, 50)] == [120, 119, 0]
+        assert expiry.overdue(index.store, now - 30, 61) == 61
+    with serving(tmp_path / "seen.ndx", "--keep-days", "30") as service:
+        end = time.monotonic() + 20
+        while 'neardup_expiry_refused_total{index="default"} 1.0' not in service.http.get("/metrics").text:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert service.http.get("/v1/index").json()["documents"] == 120
+        [job] = service.http.get("/v1/jobs").json()["jobs"]
+        assert (job["what"], job["state"]) == ("expire", "failed")
+        with Client(service.address) as client:
+            assert client.expire(days=30) == {"expired": 119, "documents": 1}
+        said = service.stop()
+    assert "more than half of the 120 documents of the index default would be forgotten at once, so none was" in said
+    assert f"Today is {expiry.shown_day(now)}" in said
+    assert "neardup index expire http://HOST:PORT/v1/indexes/default --keep-days 30" in said
+
+
+@pytest.mark.parametrize("many", [2, 1 << 20])
+def test_as_many_are_overdue_as_expire(tmp_path, monkeypatch, many):
+    """Also where more were met again than are listed at once."""
+    now = store.today()
+    texts = [fresh() for _ in range(12)]
+    monkeypatch.setattr(expiry, "_MOST_MET", many)
+    monkeypatch.setattr(expiry, "_COUNTED", 5)
+    with Index.open(tmp_path / "seen.ndx") as index:
+        for day in range(4):
+            monkeypatch.setattr(store, "today", lambda day=day: now - 40 + 10 * day)
+            index.add_many([{"id": f"{day} {n}", "text": texts[3 * day + n]} for n in range(3)])
+            for text in texts[: 2 * day]:
+                index.check_and_add("again", text)
+        for before in range(now - 41, now + 1, 5):
+            counted = expiry.overdue(index.store, before, 100)
+            assert counted == expiry.expire(index.store, index._layout, before, lambda: False)
+        assert len(index) == 0
 
 
 def test_what_forgets_does_not_fit_to_what_reads_alone(tmp_path):
@@ -262,6 +322,30 @@ def test_a_collection_is_opened_anew(tmp_path, monkeypatch):
         said = service.stop()
     assert any("pages.jsonl" in line and '"failed"' in line for line in said.splitlines())
     assert service.process.returncode == 0
+
+
+def test_the_collection_is_for_operators_of_all_indexes(tmp_path):
+    """It belongs to the whole service: a token for some indexes neither opens it anew nor sees that somebody did."""
+    pages = tmp_path / "pages.jsonl"
+    corpus(pages, "about harbours and ships")
+    tokens = f'[all]\ntoken = "{ADMIN}"\nrights = "admin"\n'
+    for called, indexes in (("some", '"b"'), ("every", '"a", "b"'), ("none", "")):
+        tokens += f'[{called}]\ntoken = "admin-of-{called}-by-name"\nrights = "admin"\nindexes = [{indexes}]\n'
+    secret_file(tmp_path / "tokens.toml", tokens)
+    served = f"a={tmp_path / 'a.ndx'}", f"b={tmp_path / 'b.ndx'}"
+    options = ("--tokens", str(tmp_path / "tokens.toml"), "--collection", str(pages))
+    with serving(*served, *options, environment={"XDG_CACHE_HOME": str(tmp_path / "cache")}) as service:
+        started = service.post("collection/reload", **headers(ADMIN))
+        assert started.status_code == 202
+        job = started.json()["id"]
+        assert service.http.get(f"/v1/jobs/{job}", **headers(ADMIN)).status_code == 200
+        for called in ("some", "every", "none"):  # every index by its name is not all of them: others may be added
+            theirs = headers(f"admin-of-{called}-by-name")
+            refused = service.post("collection/reload", **theirs)
+            assert "may use all" in problem(refused, 403, "forbidden")["detail"]
+            problem(service.http.get(f"/v1/jobs/{job}", **theirs), 404, "no-job")
+            assert service.http.get("/v1/jobs", **theirs).json()["jobs"] == []
+        assert [each["id"] for each in service.http.get("/v1/jobs", **headers(ADMIN)).json()["jobs"]] == [job]
 
 
 def test_pages_are_shown_while_it_is_opened_anew(tmp_path):

@@ -97,6 +97,14 @@ def test_forms_come_from_our_own_pages(service, guarded):
     assert service.http.post("/compare", content=form, headers=own).status_code == 200
     for origin in ({}, {"Origin": "null"}, {"Origin": "https://evil.example"}, {"Origin": "http://127.0.0.1:9"}):
         assert service.http.post("/compare", content=form, headers={**FORM, **origin}).status_code == 403
+    goes = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
+        answer = service.http.post("/compare", content=form, headers={**own, **goes, "Sec-Fetch-Site": site})
+        assert answer.status_code == status, site
+    secure = {"Origin": service.address.replace("http://", "https://")}
+    answer = service.http.post("/compare", content=form, headers={**FORM, **secure})
+    assert answer.status_code == 403
+    assert "--trusted-proxy" in answer.text
     foreign = {**FORM, **basic(READ), "Origin": "https://evil.example"}
     assert guarded.http.post("/compare", content=form, headers=foreign).status_code == 403
     assert guarded.http.post("/compare", content=form, headers={**own, "Origin": guarded.address}).status_code == 401

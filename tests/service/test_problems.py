@@ -5,7 +5,9 @@ import json
 import pytest
 
 from neardup.service.problems import KINDS
+from neardup.service.protocol import PIPELINED
 from neardup.service.routes import ROUTES
+from neardup.service.settings import Limits
 from tests.service.serving import WRITE, answer_on, fresh, name, path_of, problem
 
 JSON = {"Content-Type": "application/json"}
@@ -67,6 +69,21 @@ def test_nesting_without_end(service):
     body = b'{"first": ' + b'{"first":' * 100_000
     answer = service.http.post("/v1/compare", content=body, headers=JSON)
     problem(answer, 413, "too-large")
+
+
+@pytest.mark.parametrize("show", ["groups", "fold"])
+@pytest.mark.parametrize("deep", [480, 600, 900, 980, 990, 1000, 1020])
+def test_nesting_that_can_be_decoded_and_no_more(service, deep, show):
+    """What is done with a value may need more of Python's stack than decoding it."""
+    within = "[" * deep + '{"x":"a b"}' + "]" * deep
+    for record, more in (
+        (f'{{"id":"a","t":{within}}}', ',"text_field":"t.x"'),
+        (f'{{"id":{within},"text":"a b"}}', ""),
+        (f'{{"id":"a","text":"a b","other":{within}}}', ""),
+    ):
+        body = f'{{"results":[{record}],"show":"{show}"{more}}}'.encode()
+        answer = service.http.post("/v1/group", content=body, headers=JSON)
+        assert answer.status_code in (200, 400, 413, 422), answer.text
 
 
 @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/x-ndjson"])
@@ -183,15 +200,17 @@ def test_heads_without_end(service):
 
 def test_many_requests_on_one_connection(service):
     """Heads are counted one by one, also where requests come in one packet."""
-    one = f"GET /healthz HTTP/1.1\r\nHost: {service.host}\r\nX-Filler: {'x' * 3000}\r\n\r\n".encode()
+    many = 1 + PIPELINED
+    one = f"GET /healthz HTTP/1.1\r\nHost: {service.host}\r\nX-Filler: {'x' * 15_000}\r\n\r\n".encode()
+    assert len(one) * many > 2 * Limits().header_bytes
     with service.connect() as sock:
-        sock.sendall(one * 50)
+        sock.sendall(one * many)
         data = b""
-        while data.count(b'{"status":"alive"}') < 50:
+        while data.count(b'{"status":"alive"}') < many:
             piece = sock.recv(65536)
             assert piece, data[-300:]
             data += piece
-    assert data.count(b"HTTP/1.1 200 OK") == 50
+    assert data.count(b"HTTP/1.1 200 OK") == many
 
 
 def test_every_kind_is_on_the_page(service):

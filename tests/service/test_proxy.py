@@ -184,7 +184,8 @@ def test_forms_are_taken_from_our_own_pages_alone(nginx):
     form = {"first": fresh(), "second": fresh()}
     ours = nginx.http.post("/compare", data=form, headers={"Origin": nginx.address}, auth=("ann", READ))
     assert ours.status_code == 200
-    for origin in ("https://evil.example", "https://localhost", "null"):
+    plain = nginx.address.replace("https://", "http://")
+    for origin in ("https://evil.example", "https://localhost", "null", plain):
         theirs = nginx.http.post("/compare", data=form, headers={"Origin": origin}, auth=("ann", READ))
         assert theirs.status_code == 403
     assert nginx.http.post("/compare", data=form, auth=("ann", READ)).status_code == 403
@@ -215,16 +216,20 @@ def test_the_log_has_the_address_that_a_request_was_sent_from(service, nginx):
     forged = {"X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9", "X-Real-IP": "203.0.113.9"}
     answer = nginx.http.get("/v1/index", headers={**OURS, **forged})
     direct = httpx.get(f"{service.address}/v1/index", headers={**OURS, "X-Forwarded-For": "203.0.113.9, 198.51.100.7"})
-    assert answer.status_code == direct.status_code == 200
+    streams = f"https://localhost:{nginx.streams_port}/v1/index"
+    passed = httpx.get(streams, headers={**OURS, **forged}, verify=nginx.context)
+    assert answer.status_code == direct.status_code == passed.status_code == 200
+    addresses = {answer: "127.0.0.1", direct: "198.51.100.7", passed: "127.0.0.2"}
+    expected = {asked.headers["x-request-id"]: address for asked, address in addresses.items()}
     seen = {}
     assert service.process.stderr is not None
-    while len(seen) < 2:
+    while len(seen) < 3:
         line = service.process.stderr.readline()
         if line.startswith("{"):
             found = json.loads(line)
-            if found["id"] in (answer.headers["x-request-id"], direct.headers["x-request-id"]):
+            if found["id"] in expected:
                 seen[found["id"]] = found["client"]
-    assert seen == {answer.headers["x-request-id"]: "127.0.0.1", direct.headers["x-request-id"]: "198.51.100.7"}
+    assert seen == expected
 
 
 def test_behind_the_proxy_a_service_without_tokens_answers_nothing(tmp_path):

@@ -16,7 +16,7 @@ import trustme
 import neardup
 from neardup.errors import StoreError, UsageError
 from neardup.service.tls import Certificate
-from tests.service.serving import WRITE, Service, answer_on, fresh, name
+from tests.service.serving import ADMIN, WRITE, Service, answer_on, fresh, name, secret_file
 
 AUTHORITY = trustme.CA()
 
@@ -85,6 +85,22 @@ def test_everything_is_asked_over_tls(secured):
             assert answer_on(sock)[0] == 200
 
 
+def test_forms_of_the_same_host_without_tls_are_refused(secured):
+    """Who can change what travels in the open could write a page of http://HOST, and let it send forms."""
+
+    def status(origin: str, **headers: str) -> int:
+        sent = {"Origin": origin, **headers}
+        return secured.http.post("/collection/audit", data={"pairs": "5"}, headers=sent, auth=("", WRITE)).status_code
+
+    plain = secured.address.replace("https://", "http://")
+    goes = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert status(secured.address) == 404  # it is taken, and no collection is served
+    assert status(plain) == status(plain, **goes) == 403
+    assert status(plain, **{"X-Forwarded-Proto": "http"}) == 403  # no proxy is trusted
+    assert secured.post("check", {"text": "a"}, headers={**OURS, "Origin": plain}).status_code == 403
+    assert secured.post("check", {"text": "a"}, headers={**OURS, "Origin": secured.address}).status_code == 200
+
+
 def test_the_client_verifies_and_streams_in_both_directions(secured):
     with neardup.Client(secured.address, token=WRITE, ca=secured.files.authority, timeout=30) as client:
         documents = [{"id": name(), "text": fresh(200)} for _ in range(3000)]
@@ -103,6 +119,40 @@ def test_the_client_verifies_and_streams_in_both_directions(secured):
         neardup.Client("http://127.0.0.1", ca=secured.files.authority)
     with pytest.raises(UsageError, match="nowhere: cannot be read"):
         neardup.Client(secured.address, ca="nowhere")
+
+
+def test_commands_trust_an_authority_that_is_named(tmp_path, command_line, monkeypatch):
+    files = Files(tmp_path)
+    tokens = secret_file(tmp_path / "tokens.toml", f'[admin]\ntoken = "{ADMIN}"\nrights = "admin"\n')
+    (tmp_path / "backups").mkdir()
+    options = ("--tokens", str(tokens), "--backup-folder", str(tmp_path / "backups"))
+    service = Secured(files, tmp_path / "seen.ndx", *options)
+    try:
+        monkeypatch.setenv("NEARDUP_TOKEN", ADMIN)
+        for what in ("verify {}", "compact {}", "expire {} --keep-days 3", "backup {} monday"):
+            arguments = what.format(service.address).split()
+            done = command_line("index", *arguments, "--ca", files.authority)
+            assert done.returncode == 0, done.stderr
+            done = command_line("index", *arguments)
+            assert done.returncode == 1
+            assert "certificate verify failed" in done.stderr
+            assert "--ca FILE" in done.stderr
+        done = command_line("index", "verify", service.address, "--ca", tmp_path / "nowhere.pem")
+        assert done.returncode == 2
+        assert "nowhere.pem: cannot be read (No such file or directory)" in done.stderr
+    finally:
+        service.stop()
+
+
+@pytest.mark.parametrize("what", ["verify {}", "compact {}", "expire {} --keep-days 3", "backup {} /nowhere/monday"])
+def test_what_is_about_a_service_is_refused_for_a_folder(what, tmp_path, command_line):
+    for option in ("--ca", "--token-file"):
+        done = command_line("index", *what.format(tmp_path / "seen.ndx").split(), option, tmp_path / "file")
+        assert done.returncode == 2
+        assert f"{option} is about a service" in done.stderr
+    done = command_line("index", *what.format("http://127.0.0.1:1").split(), "--ca", tmp_path / "ca.pem")
+    assert done.returncode == 2
+    assert "https://" in done.stderr
 
 
 def test_only_tls_from_1_2_on_and_http_1_1_are_spoken(secured):
@@ -282,6 +332,20 @@ def test_a_certificate_that_cannot_be_used_is_refused_before_anything_is_served(
         spoil()
         with pytest.raises(UsageError, match=why):
             Certificate(files.certificate, files.key)
+
+
+def test_without_a_key_file_the_key_is_looked_for_beside_the_certificate(tmp_path):
+    files = Files(tmp_path)
+    both = secret_file(tmp_path / "both.pem", files.certificate.read_text() + files.key.read_text())
+    Certificate(both)
+    files.certificate.chmod(0o644)
+    for mode in (0o644, 0o600):
+        files.certificate.chmod(mode)
+        with pytest.raises(UsageError, match=r"No --tls-key was given, so the key is looked for in the certificate's"):
+            Certificate(files.certificate)
+    with pytest.raises(UsageError) as refused:
+        Certificate(files.certificate)
+    assert f"--tls-key {files.certificate}" not in str(refused.value)
 
 
 def test_threads_that_send_and_receive_on_one_connection_take_turns(tmp_path):

@@ -18,7 +18,7 @@ from neardup.service.quotas import Caller, Places, Rate
 from neardup.service.tokens import Quota, Token, Tokens, read_tokens
 from tests.service.serving import answer_on, fresh, name, problem, secret_file, serving
 
-NAMES = ("reader", "crawler", "boss", "slow", "few", "paced", "once", "other")
+NAMES = ("reader", "crawler", "boss", "slow", "few", "paced", "paced-results", "paced-response", "once", "other")
 SECRETS = {each: f"{each}-secret-of-the-tests" for each in NAMES}
 
 
@@ -61,13 +61,18 @@ def test_a_table_says_all_of_a_token(tmp_path):
         ("", "names no token"),
         ("[a\ntoken = 'secret-that-must-not-be-shown'", "is no TOML"),
         ("\xff", "is no TOML"),
-        ("a = 1", r"\[a\]: Expected `object`"),
+        ("a = 1", "a value outside of a table"),
         ("[a]", "one of them"),
         ("[a]\ntoken = 'short'", r"\[a\]: the token has 5 characters"),
         ("[a]\ntoken = 'secret-that-must-not-be-shown'\nsha256 = '00'", "one of them"),
         ("[a]\nsha256 = 'secret-that-must-not-be-shown'", "64 hexadecimal digits"),
-        ("[a]\ntoken = 'secret-that-must-not-be-shown'\nrights = 'all'", "Invalid enum value 'all'"),
-        ("[a]\ntoken = 'secret-that-must-not-be-shown'\nright = 'read'", "unknown field `right`"),
+        ("[a]\ntoken = 'secret-that-must-not-be-shown'\nrights = 'all'", r"\[a\]: rights is read, write or admin"),
+        ("[a]\ntoken = 'secret-that-must-not-be-shown'\nrights = 1", r"\[a\]: Expected `str`.*rights"),
+        ("[a]\ntoken = 'secret-that-must-not-be-shown'\nright = 'read'", "a field that is none of token, sha256"),
+        ("[a]\nsecret-that-must-not-be-shown = 'read'", "a field that is none of token, sha256"),
+        ("secret-that-must-not-be-shown = 'write'", "a value outside of a table"),
+        ("['a secret-that-must-not-be-shown']\nrights = 'read'", r"\[a token\]"),
+        ("[a]\nsha256 = '00'\nrights = 'secret-that-must-not-be-shown'", r"\[a\]"),
         ("[a]\ntoken = 'secret-that-must-not-be-shown'\nstreams = 0", "a limit lies above 0"),
         ("[a]\ntoken = 'secret-that-must-not-be-shown'\nrequests_per_second = inf", "a limit lies above 0"),
         ("[a]\ntoken = 'secret-that-must-not-be-shown'\nburst = 2", "burst is about"),
@@ -231,6 +236,8 @@ def tokens(tmp_path_factory):
         + table("slow", "requests_per_second = 0.5", "burst = 3")
         + table("few", 'rights = "write"', "requests = 1", "streams = 1", "held = 2000")
         + table("paced", "documents_per_second = 20")
+        + table("paced-results", "documents_per_second = 20")
+        + table("paced-response", "documents_per_second = 20")
         + table("once", "requests_per_second = 1", "burst = 1")
     )
     return secret_file(tmp_path_factory.mktemp("tokens") / "tokens.toml", content)
@@ -404,6 +411,26 @@ def reloaded(service, result: str) -> None:
         time.sleep(0.02)
 
 
+def test_names_of_indexes_that_are_not_served_are_reported_and_not_refused(tmp_path):
+    content = table("crawler", 'indexes = ["nwes", "news", "other"]') + table("boss", 'rights = "admin"')
+    path = secret_file(tmp_path / "tokens.toml", content + table("reader", 'indexes = ["shop"]'))
+    served = f"news={tmp_path / 'news.ndx'}"
+    with serving(served, f"shop={tmp_path / 'shop.ndx'}", "--tokens", str(path)) as service:
+        assert service.post("check", {"text": "a"}, headers=bearer("crawler")).status_code == 200
+        path.write_text(table("crawler", 'indexes = ["news"]') + table("boss", 'indexes = ["sohp"]'))
+        service.process.send_signal(signal.SIGHUP)
+        while service.post("check", {"text": "a"}, headers=bearer("boss")).status_code == 200:
+            time.sleep(0.02)
+        said = service.stop()
+    log = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    first = "The token crawler names indexes that are not served here: nwes, other. These are: news, shop."
+    assert first in [line for line in said.splitlines() if not line.startswith("{")], "for who starts it"
+    assert [(line["token"], line["warning"]) for line in log if "warning" in line] == [
+        ("crawler", first),
+        ("boss", "The token boss names an index that is not served here: sohp. These are: news, shop."),
+    ]
+
+
 def test_an_expired_token_ends_its_stream_and_the_log_names_tokens_only(tmp_path):
     path = secret_file(tmp_path / "tokens.toml", table("reader") + table("boss", 'rights = "admin"'))
     with serving(tmp_path / "seen.ndx", "--tokens", str(path), "--streams", "4") as service:
@@ -444,3 +471,16 @@ def _one_cannot_keep_the_other_out(service) -> None:
     end = time.monotonic() + 20
     while metrics(service)['neardup_in_flight{kind="streams"}']:
         assert time.monotonic() < end
+
+
+@pytest.mark.parametrize("form", ["results", "response"])
+def test_results_of_a_response_count_as_documents(service, form):
+    """How many they are is known when the response is read."""
+    hits = [{"_id": str(n), "_score": 1.0, "_source": {"text": fresh()}} for n in range(60)]
+    results = [{"id": hit["_id"], "text": hit["_source"]["text"]} for hit in hits]
+    given = results if form == "results" else {"hits": {"hits": hits}}
+    asked = {form: given, "text_field": "text"}
+    of = bearer(f"paced-{form}")
+    assert service.post("group", asked, headers=of).status_code == 200
+    refused = problem(service.post("group", asked, headers=of), 429, "quota")
+    assert "20 documents a second" in refused["detail"]

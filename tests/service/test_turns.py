@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from threading import Event
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from neardup.service import lanes
 from neardup.service import turns as module
+from neardup.service.lanes import Lane
 from neardup.service.turns import Turns
 from tests.service.serving import in_a_loop
 
@@ -151,3 +154,70 @@ def test_pieces_of_long_bodies_are_read_in_order_one_in_a_pass(cancelled, short)
         return read
 
     assert in_a_loop(run()) == [number for number, gone in enumerate(cancelled) if not gone]
+
+
+async def left(lane: Lane, runs: Event, end: Event) -> None:
+    """Begin a call in a lane, which goes on until `end`, and give up when it runs."""
+    task = asyncio.create_task(lane.begin(lambda: (runs.set(), end.wait(30))))
+    await passes(runs.is_set)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+def test_a_step_whose_asker_left_keeps_its_turn_while_its_thread_runs():
+    async def run() -> None:
+        turns, runs, end, next_one = Turns(MOST), Event(), Event(), Event()
+        lane, other = Lane(1, "a", turns.long), Lane(1, "b", turns.long)
+        try:
+            async with turns.short():
+                await left(lane, runs, end)
+                task = asyncio.create_task(other.begin(next_one.set))
+                await asyncio.sleep(5 * module.PATIENCE)
+                assert not next_one.is_set()
+                end.set()
+                await asyncio.wait_for(task, 5)
+            await asyncio.wait_for(lane.begin(lambda: None), 5)
+        finally:
+            end.set()
+
+    in_a_loop(run())
+
+
+def test_a_thread_that_does_not_end_takes_the_turn_of_nobody_for_ever(monkeypatch):
+    monkeypatch.setattr(lanes, "LEFT", 0.2)
+
+    async def run() -> None:
+        turns, runs, end = Turns(MOST), Event(), Event()
+        lane, other = Lane(2, "a", turns.long), Lane(1, "b", turns.long)
+        try:
+            async with turns.short():
+                await left(lane, runs, end)
+                await asyncio.wait_for(other.begin(lambda: None), 5)
+                await asyncio.wait_for(lane.begin(lambda: None), 5)  # in its other thread
+        finally:
+            end.set()
+
+    in_a_loop(run())
+
+
+def test_a_call_waits_for_its_turn_where_a_thread_is_free():
+    """And not in one of a lane whose threads are taken: it would keep others from theirs."""
+
+    async def run() -> None:
+        turns, runs, end = Turns(MOST), Event(), Event()
+        lane, other = Lane(1, "a", turns.short), Lane(1, "b", turns.long)
+        try:
+            await left(lane, runs, end)
+            waiting = asyncio.create_task(lane.begin(lambda: None))
+            await asyncio.sleep(0.02)
+            assert not waiting.done()
+            assert turns._short == 1
+            await asyncio.wait_for(other.begin(lambda: None), 5)
+            end.set()
+            await asyncio.wait_for(waiting, 5)
+            assert turns._short == 0
+        finally:
+            end.set()
+
+    in_a_loop(run())

@@ -19,7 +19,7 @@ from neardup.sources.compression import compression_of, open_plain
 from neardup.sources.files import is_remote, is_web, printable, read_at_most
 from neardup.text.batches import TextBatch, readable, text_batch
 from neardup.text.settings import TextSettings
-from neardup.text.workers import PageExtractor
+from neardup.text.workers import shared
 from neardup.verify.resemblance import Overlap
 
 LARGEST = 64 << 20
@@ -203,12 +203,10 @@ class Readings:
         stored = pa.array([source.data for source in self.sources], pa.large_binary())
         if not pages.any() and settings.extract != "web" and not settings.links:
             return text_batch(stored)
-        # In a process of its own, for a page may kill the parser.
-        extract = PageExtractor(settings, workers=1 if pages.any() else 0)
         urls = pa.array([source.url for source in self.sources], pa.string())
         charsets = ["utf-8" if source.decoded else None for source in self.sources]
         documents = Documents(stored, np.arange(1, 3), html=pages, charset=charsets)
-        batch, failed = readable(documents, False, extract, urls)
+        batch, failed = readable(documents, False, shared(settings), urls)
         for source, lost in zip(self.sources, failed.tolist(), strict=True):
             if lost:
                 raise InputError(

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from neardup.abandoning import checkpoint
 from neardup.atomic import write_error
 from neardup.errors import MissingExtra
 from neardup.searching.queries import Run
@@ -113,6 +114,7 @@ class Engine:
         wanted = min(start + most, len(self))
         limit = wanted + 1
         while True:
+            checkpoint()
             found = self._searcher.search(query, limit=limit, count=True)
             hits, total = found.hits, found.count
             tied = len(hits) == limit > wanted > 0 and hits[-1][0] == hits[wanted - 1][0]

@@ -12,7 +12,9 @@ scripts without spaces, into every two neighbouring characters.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,10 @@ LONGEST = 20_000
 
 MOST = 256
 """Words that are looked at."""
+
+MOST_PHRASES = 32
+"""Runs of two words and more that are looked at. The engine reads the positions of all their words: 85 phrases of three
+common words took 1.5 s of CPU in 40,000 documents, 32 of them take 0.6 s, and three words 0.05 s."""
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
 _PIECE = re.compile(r'(-?)"([^"]*)"?|(-?)([^\s"]+)')
@@ -64,7 +70,13 @@ def parse(typed: str) -> Query:
         wanted[run] = None
         touching = starts[low + 1 : high] == ends[low : high - 1]
         parts |= dict.fromkeys([run] if quoted else _parts(run, touching))
-    return Query(tuple(wanted), tuple(without), tuple(parts))
+    return Query(_bounded(wanted), _bounded(without), _bounded(parts))
+
+
+def _bounded(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """Return the runs without the phrases beyond the first MOST_PHRASES."""
+    phrases = count(1)
+    return tuple(run for run in runs if len(run) == 1 or next(phrases) <= MOST_PHRASES)
 
 
 def _run(hashes: NDArray[np.uint64]) -> Run:

@@ -32,7 +32,16 @@ FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"
 _HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(?::[0-9]*)?")
 _ASK = 'Bearer realm="neardup"'
 _ASK_PEOPLE = 'Basic realm="neardup: the password is a token", charset="UTF-8"'
-_WRONG = "The one that was sent is not of this service, or its time is over."
+_TLS_AHEAD = (
+    "The page was loaded over https, and this service is asked over http. Where a proxy speaks TLS in front of it, "
+    "start it with --trusted-proxy ADDRESS, and let the proxy send X-Forwarded-Proto."
+)
+_REFUSED = {
+    b"bearer": "The one that was sent is not of this service, or its time is over.",
+    b"basic": "Passwords count for pages alone. Under /v1/ send the header Authorization: Bearer TOKEN.",
+}
+"""By the scheme of the header Authorization. Of a password nobody learns here whether it is right."""
+_OTHER_SCHEME = "The header Authorization has another scheme. Send it as Authorization: Bearer TOKEN."
 
 
 class Access:
@@ -77,7 +86,7 @@ class Access:
 
     def check(self, level: Level, call: Call) -> None:
         """Find out who asks, and raise the problem if that may not be done, or not now."""
-        self._check_asker(call.headers)
+        self._check_asker(call)
         if level == "open" and self.guarded:
             return
         scheme, _, token = call.headers.get(b"authorization", b"").partition(b" ")
@@ -88,15 +97,16 @@ class Access:
             return
         if call.caller.token is None:
             given = b"authorization" in call.headers
-            ask = _ASK + ', error="invalid_token"' if given else _ASK
-            raise Problem("no-token", _WRONG if given else "", **{"www-authenticate": ask})
+            ask = _ASK + ', error="invalid_token"' if scheme.lower() == b"bearer" else _ASK
+            why = _REFUSED.get(scheme.lower(), _OTHER_SCHEME) if given else ""
+            raise Problem("no-token", why, **{"www-authenticate": ask})
         call.know()
         _check_rights(level, call.caller.token)
         call.caller.admit()
 
     def check_page(self, level: Level, method: str, call: Call) -> None:
         """Do the same for a page, where the token may be a password too."""
-        self._check_asker(call.headers)
+        self._check_asker(call)
         _check_browser(method, call.headers)
         scheme, _, given = call.headers.get(b"authorization", b"").partition(b" ")
         token = {b"basic": lambda: _name_and_password(given)[1], b"bearer": given.strip}.get(scheme.lower())
@@ -119,11 +129,11 @@ class Access:
         token = None if secret is None else self._tokens.find(secret)
         call.caller = self.anybody if token is None else self._callers[token.digest]
 
-    def _check_asker(self, headers: Mapping[bytes, bytes]) -> None:
+    def _check_asker(self, call: Call) -> None:
         if not self.guarded:
-            _check_direct(headers)
-            _check_host(headers)
-        _check_origin(headers)
+            _check_direct(call.headers)
+            _check_host(call.headers)
+        _check_origin(call.scheme, call.headers)
 
 
 def _check_rights(level: Level, token: Token) -> None:
@@ -165,17 +175,27 @@ def _check_host(headers: Mapping[bytes, bytes]) -> None:
         raise Problem("wrong-host")
 
 
-def _check_origin(headers: Mapping[bytes, bytes]) -> None:
-    origin = headers.get(b"origin")
-    if origin is not None and origin.partition(b"://")[2] != headers.get(b"host"):
-        raise Problem("foreign-origin")
+def _check_origin(scheme: str, headers: Mapping[bytes, bytes]) -> None:
+    """Raise the problem if a page of another origin asks. The scheme counts: anybody on the way can write a page of
+    http://HOST, and nobody one of https://HOST."""
+    origin, host = headers.get(b"origin"), headers.get(b"host", b"")
+    if origin is None or origin == b"%b://%b" % (scheme.encode(), host):
+        return
+    if scheme == "http" and origin == b"https://%b" % host:
+        raise Problem("foreign-origin", _TLS_AHEAD)
+    raise Problem("foreign-origin")
 
 
 def _check_browser(method: str, headers: Mapping[bytes, bytes]) -> None:
-    """Forms come from our own pages. What a page of another site embeds is refused; where a link leads is shown."""
+    """Raise the problem unless a form comes from our own pages, and a page is shown where a person goes to it.
+
+    What a page of another site embeds is refused; where a link of it leads is shown, for a link changes nothing.
+    """
     if method == "POST" and b"origin" not in headers:
         raise Problem("foreign-origin", "A form is sent from its own page; programs ask /v1/compare.")
     from_elsewhere = headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none")
+    if from_elsewhere and method == "POST":
+        raise Problem("foreign-origin", "A form is sent from its own page.")
     goes = headers.get(b"sec-fetch-mode") == b"navigate" and headers.get(b"sec-fetch-dest") == b"document"
     if from_elsewhere and not goes:
         raise Problem("foreign-origin", "Pages are not shown within those of other sites.")

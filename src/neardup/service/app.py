@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from neardup.engines.machine import cores
-from neardup.errors import NeardupError
+from neardup.errors import NeardupError, Unreachable
 from neardup.index import Index
 from neardup.service import openapi
 from neardup.service.access import Access, user_of
@@ -23,6 +23,7 @@ from neardup.service.endpoints import ENDING, Endpoints, id_of
 from neardup.service.http import JSON, Call, Gone, Receive, Scope, Send
 from neardup.service.indexes import Indexes, by_name
 from neardup.service.lanes import SHORT
+from neardup.service.line_room import LineRoom
 from neardup.service.logs import Log
 from neardup.service.maintenance import Maintenance, ServedCollection
 from neardup.service.metrics import Metrics
@@ -36,9 +37,9 @@ from neardup.service.routes import DECODERS, JOBS, Place, Route, pages_at, place
 from neardup.service.settings import Limits, Settings
 from neardup.service.shapes import Expiring, Grouping, too_long
 from neardup.service.streams import Ending, converse
-from neardup.service.tokens import Token
+from neardup.service.tokens import Token, unknown_indexes
 from neardup.service.turns import Turns
-from neardup.service.weighing import check_fields, weigh
+from neardup.service.weighing import check_values, weigh
 
 if TYPE_CHECKING:
     from neardup.searching import Collection
@@ -51,6 +52,9 @@ EXPIRE = 1.0
 
 FOLLOW = 1.0
 """Seconds between two looks at what another process wrote, where the service is read-only."""
+
+NOTE = 10.0
+"""Seconds between two lines of the log that say the same of an index that cannot be reached."""
 
 _OWN = frozenset({"healthz", "readyz", "metrics", "openapi", "docs"})
 """Answered without a place among the others, also while stopping."""
@@ -79,6 +83,8 @@ class App:
         all that it was given."""
         self.settings, self.log = settings, log
         self._ailing: dict[tuple[str, str], str] = {}
+        self._noted: dict[str, float] = {}
+        """When the log was told why an index cannot be reached, by the sentence."""
         self.metrics = Metrics()
         self._turns = Turns(cores() + 2)
         self.indexes = Indexes(by_name(indexes), settings, self.metrics, self._turns)
@@ -92,6 +98,7 @@ class App:
         limits = settings.limits
         self._requests, self._streams = Places("requests", limits.concurrency), Places("streams", limits.streams)
         self._room = Places("held", limits.held, least=limits.body)
+        self._line_room = LineRoom(self._room, limits)
         self._endings: set[Ending] = set()
         self._divide()
         self._deadlines = Deadlines(settings.limits.seconds)
@@ -99,6 +106,7 @@ class App:
         self._page = page(self._described.decode())
         self._ids = count(1)
         self._prefix = os.urandom(4).hex()
+        self._warn(settings.tokens)
 
     @property
     def in_flight(self) -> int:
@@ -121,7 +129,7 @@ class App:
         """Expire the documents of an index, again and again."""
         while True:
             with suppress(Problem):  # another job runs: the next time
-                self.maintenance.expire(endpoints, Expiring(float(days)))
+                self.maintenance.expire(endpoints, Expiring(float(days)), unasked=True)
             await asyncio.sleep(FORGET)
 
     def reload_collection(self) -> None:
@@ -151,7 +159,13 @@ class App:
         """Take other tokens from now on. Streams of those that are gone end after the lines in hand."""
         self._revoke(self._access.use(tokens))
         self._divide()
+        self._warn(tokens)
         self.metrics.forget_tokens({caller.name for caller in self._access.callers})
+
+    def _warn(self, tokens: Sequence[Token]) -> None:
+        """Log which tokens name indexes that are not served."""
+        for token, sentence in unknown_indexes(tokens, self.indexes.names).items():
+            self.log.event(token=token, warning=sentence)
 
     def _revoke(self, callers: Container[Caller]) -> None:
         for ending in self._endings:
@@ -234,9 +248,19 @@ class App:
             return None
         if not isinstance(error, Problem | NeardupError):
             self.log.failure(call.id, error)
+        elif isinstance(error, Unreachable):
+            self._note(call, error)
         elif isinstance(error, Busy):
             self.metrics.rejected.labels(error.why).inc()
         return None if call.status else problem_of(cast("Exception", error))
+
+    def _note(self, call: Call, error: Unreachable) -> None:
+        """Log why an index cannot be reached, which clients are not told; the same sentence every NOTE seconds."""
+        now, sentence = monotonic(), str(error)
+        if now - self._noted.get(sentence, -NOTE) < NOTE:
+            return
+        self._noted = {each: at for each, at in self._noted.items() if now - at < NOTE} | {sentence: now}
+        self.log.event(id=call.id, unreachable=sentence)
 
     async def _answer_page(self, call: Call, route: Page, rest: str) -> None:
         if self.stopping.is_set():
@@ -284,7 +308,7 @@ class App:
             raise Problem("stopping")
         if route.of_index and not self.indexes:
             raise Problem("no-index")
-        if not (route.of_index or route.named):
+        if not (route.of_index or route.named or (route.does == "compare" and self.indexes)):
             await self._limited(call, self._done(call, route, self.indexes.default, place))
             return
         endpoints = self.indexes.named(place.name, call.caller)
@@ -303,7 +327,7 @@ class App:
             work.close()
             raise
         try:
-            with call.watched():
+            with call.working(), call.watched():
                 await self._deadlines.keep(work)
         except TimeoutError:
             if call.status:  # the client does not take the answer
@@ -319,7 +343,13 @@ class App:
             call.release(self._room)
 
     async def _done(self, call: Call, route: Route, endpoints: Endpoints, place: Place) -> None:
-        await call.answer(route.status, plain(await self._found(call, route, endpoints, place)))
+        try:
+            answer = plain(await self._found(call, route, endpoints, place))
+        except RecursionError:
+            if route.takes is None:
+                raise
+            raise Problem("invalid", "A value is nested too deeply.") from None  # it could be decoded, and no more
+        await call.answer(route.status, answer)
 
     async def _found(self, call: Call, route: Route, endpoints: Endpoints, place: Place) -> Any:
         """What is sent back."""
@@ -335,11 +365,13 @@ class App:
         read = partial(_read, route, await call.body(self.settings.limits, self._room), self.settings.limits)
         size = call.read_bytes
         # A million tiny documents take a second to decode.
-        asked, call.documents, held = await endpoints.decoded(read) if size > SHORT else read()
+        asked, documents, held = await endpoints.decoded(read) if size > SHORT else read()
         del read
-        call.caller.spend(call.documents)
+        call.spend(documents)
         call.decoded(held, self._room)
         await self._compiled(call, needed(asked))
+        if isinstance(asked, Grouping) and asked.results is None:
+            return await does(asked, size, call.spend)  # how many results a response has is known when it is read
         return await does(asked, size)
 
     def _maintaining(self, call: Call, route: Route, endpoints: Endpoints) -> Callable[..., Awaitable[Any]]:
@@ -352,6 +384,8 @@ class App:
             if route.does == "job":
                 return care.job(call.path.removeprefix(JOBS), call.caller)
             if route.does == "reload":
+                if call.caller.token is not None and not call.caller.token.for_all:
+                    raise Problem("forbidden", "The collection of the service needs a token that may use all indexes.")
                 return care.reload()
             return getattr(care, route.does)(endpoints, *asked[:1])
 
@@ -370,15 +404,18 @@ class App:
         ending = Ending(call.caller)
         self._endings.add(ending)
         try:
-            await converse(
-                call,
-                endpoints.streams[route.does],
-                limits,
-                endpoints.streaming,
-                ending=ending,
-                refused=endpoints.metrics.documents["refused"].inc,
-                failed=lambda error: self.log.failure(call.id, error),
-            )
+            with call.working():
+                await converse(
+                    call,
+                    endpoints.streams[route.does],
+                    limits,
+                    endpoints.streaming,
+                    self._line_room,
+                    ending=ending,
+                    refused=endpoints.metrics.documents["refused"].inc,
+                    failed=lambda error: self.log.failure(call.id, error),
+                    unreachable=lambda error: self._note(call, error),
+                )
         finally:
             self._endings.discard(ending)
             self._streams.give_back(call.caller)
@@ -387,11 +424,12 @@ class App:
         """Refuse to be called ready where something is wrong with a store. Strangers ask too: details are for the log,
         once until something else is wrong."""
         if problems != self._ailing:
-            self._ailing = problems
+            before, self._ailing = self._ailing, problems
             for (index, kind), problem in problems.items():
                 self.log.event(store=kind, index=index, problem=problem)
-            if not problems:
-                self.log.event(store="sound")
+            ailing = {index for index, _ in problems}
+            for index in dict.fromkeys(index for index, _ in before if index not in ailing):
+                self.log.event(store="sound", index=index)
         if problems:
             raise Problem("store", AILMENTS[next(iter(problems))[1]])
 
@@ -404,7 +442,7 @@ class App:
             self._require_sound(await self.indexes.reach())
             await call.answer(200, b'{"status":"ready"}')
         elif route.does == "metrics":
-            if call.caller.token is not None and call.caller.token.indexes is not None:
+            if call.caller.token is not None and not call.caller.token.for_all:
                 raise Problem("forbidden", "The counters of all indexes need a token that may use all of them.")
             for places in (self._requests, self._streams):
                 self.metrics.in_flight.labels(places.kind).set(places.taken)
@@ -463,7 +501,8 @@ def _unknown(found: Mapping[str, Route | Page]) -> Problem:
 def _read(route: Route, pieces: list[bytes], limits: Limits) -> tuple[Any, int, int]:
     """Return what a body says, the number of its documents, and the bytes that their contents take in memory."""
     body = b"".join(pieces)
-    check_fields(body, route.takes, limits)
+    pieces.clear()
+    check_values(body, route.takes, limits)
     asked = _decoded(route, body)
     if isinstance(asked, Grouping):
         return asked, *weigh(asked, limits)

@@ -1,10 +1,11 @@
 """Who has a connection, and who gives way when there are too many.
 
-A connection without a request in progress gives way to a new one: those that never showed a token before those that
-did, and of these the one that has waited longest. So connections that say nothing, or a head without end, keep nobody
-out. One address has half of all places, unless it is a trusted proxy's; beyond, its own connections give way. Where
-every place is taken by a request in progress, a few more connections are taken, on which nothing but the service's
-health can be asked.
+A request is in progress here while it has a place among the service's requests or streams (`quotas`). A connection
+without one gives way to a new one: those that never showed a token before those that did, and of these the one that has
+waited longest. So connections that say nothing, send a head without end, or do not take an answer that needs no token,
+keep nobody out; and a token keeps no more connections than it has places, also behind a proxy. One address has half of
+all connections, unless it is a trusted proxy's; beyond, its own give way. Where every connection has a request in
+progress, a few more are taken, on which nothing but the service's health can be asked.
 """
 
 from collections import Counter

@@ -210,11 +210,18 @@ class Endpoints:
         self._check_number(len(asked.documents))
         return await self.at_leisure(lambda: sketch(asked, self.index.recipe), long=size > SHORT)
 
-    async def group(self, asked: shapes.Grouping, size: int) -> shapes.Groups:
-        """POST /v1/group."""
+    async def group(
+        self, asked: shapes.Grouping, size: int, count: Callable[[int], None] = lambda number: None
+    ) -> shapes.Groups:
+        """POST /v1/group. count: called with the number of results once they are read, in the thread of the loop."""
         from neardup.service.grouping import group
 
-        return await self.at_leisure(lambda: group(asked, self.settings.limits), long=size > SHORT)
+        loop = asyncio.get_running_loop()
+
+        def later(number: int) -> None:
+            loop.call_soon_threadsafe(partial(count, number))
+
+        return await self.at_leisure(lambda: group(asked, self.settings.limits, later), long=size > SHORT)
 
     async def info(self) -> dict[str, Any]:
         """GET /v1/index."""

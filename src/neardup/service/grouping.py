@@ -3,7 +3,7 @@
 All of it is neardup.refine; here are the bounds of a service. The index, if there is one, is not looked at.
 """
 
-from functools import cache
+from collections.abc import Callable
 
 from msgspec import UNSET
 
@@ -15,17 +15,21 @@ from neardup.refine.signature import PAGES
 from neardup.service import shapes
 from neardup.service.problems import Problem
 from neardup.service.settings import Limits
-from neardup.text.workers import PageExtractor, Pages, Read
+from neardup.text.workers import Pages, Read, shared
 
 
-def group(asked: shapes.Grouping, limits: Limits) -> shapes.Groups:
-    """The groups of a ranked list, and the list as it is to be shown."""
+def group(asked: shapes.Grouping, limits: Limits, count: Callable[[int], None] = lambda number: None) -> shapes.Groups:
+    """Return the groups of a ranked list, and the list as it is to be shown.
+
+    count: called with the number of results as soon as they are read, before they are compared.
+    """
     given = asked.response if asked.results is None else asked.results
     names = (asked.text_field, asked.html_field, asked.signature_field, asked.id_field)
     page = read(given, format=asked.format, fields=Fields(*names))
     number = len(page.results)
     if number > limits.documents:
         raise Problem("too-large", f"The response has {number:,} results; {limits.documents:,} are allowed.")
+    count(number)
     grouped = group_results(
         page,
         threshold=asked.threshold,
@@ -53,11 +57,5 @@ def _one_by_one(pages: Pages) -> list[Read | None]:
     found: list[Read | None] = []
     for page in pages:
         checkpoint()
-        found += _extractor()([page])
+        found += shared(PAGES)([page])
     return found
-
-
-@cache
-def _extractor() -> PageExtractor:
-    """One for all requests; its process starts with the first page."""
-    return PageExtractor(PAGES, workers=1)

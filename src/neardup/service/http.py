@@ -71,6 +71,9 @@ class Connection(Protocol):
     def drop(self) -> None:
         """Close it, with all that waits to be sent."""
 
+    def works(self) -> None:
+        """Keep it: its request has a place among requests or streams."""
+
     def lingers(self) -> None:
         """Let another connection have the place."""
 
@@ -115,10 +118,27 @@ class Call:
         """Whether a browser asks for a page to show."""
         return self.method in ("GET", "HEAD") and b"text/html" in self.headers.get(b"accept", b"").lower()
 
+    def spend(self, documents: int) -> None:
+        """Count documents of this request, for its caller and for the log."""
+        self.documents += documents
+        self.caller.spend(documents)
+
     def know(self) -> None:
         """Note that a token came over this connection."""
         if self._connection is not None:
             self._connection.known = True
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Keep the connection while this block runs, in which the request has a place; otherwise it may give way."""
+        if self._connection is None:
+            yield
+            return
+        self._connection.works()
+        try:
+            yield
+        finally:
+            self._connection.lingers()
 
     def abort(self) -> None:
         """Drop the connection, with all that waits to be sent."""

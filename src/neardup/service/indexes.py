@@ -9,7 +9,7 @@ The default one answers the addresses that name none: the one called `default`, 
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 
@@ -59,6 +59,11 @@ class Indexes:
         self._places = {False: Places("requests", limits.concurrency), True: Places("streams", limits.streams)}
         for places in self._places.values():  # so that a slow index cannot take all of them
             places.divide([each.caller for each in self])
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all that are served."""
+        return self._all.keys()
 
     def __iter__(self) -> Iterator[Endpoints]:
         return iter(self._all.values())

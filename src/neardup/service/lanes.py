@@ -8,8 +8,8 @@ Four words would otherwise wait for three texts of 15 MB, and a text for the par
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import Any, TypeVar
 
 from neardup.abandoning import run_until
@@ -19,6 +19,10 @@ Found = TypeVar("Found")
 SHORT = 256 << 10
 """Bytes of a request up to which it is short: some milliseconds of work, and its JSON is decoded at once."""
 
+LEFT = 2.0
+"""Seconds for which a call whose asker left keeps its turn at the most. It ends at its next checkpoint, mostly within
+one; a thread that never ends must not keep others from their turns."""
+
 
 class Lane:
     """Threads, and whose turn it is to work in them."""
@@ -27,11 +31,41 @@ class Lane:
         self.executor = ThreadPoolExecutor(threads, f"neardup-{name}")
         self._turn = turn
         self._places = asyncio.Semaphore(threads)
+        self._ending: set[asyncio.Task[None]] = set()
 
     async def begin(self, call: Callable[..., Found], *args: Any) -> Found:
-        """Return what a call returns, in a thread, in its turn."""
-        async with self._places, self._turn():
-            return await asyncio.get_running_loop().run_in_executor(self.executor, call, *args)
+        """Return what a call returns, in a thread, in its turn. Thread and turn are taken for as long as the call runs,
+        also where its asker leaves before."""
+        async with AsyncExitStack() as taken:
+            await taken.enter_async_context(self._places)
+            turn = await taken.enter_async_context(AsyncExitStack())
+            await turn.enter_async_context(self._turn())
+            running = self.executor.submit(call, *args)
+            try:
+                return await asyncio.wrap_future(running)
+            except asyncio.CancelledError:
+                if not running.done():  # one that has not begun is cancelled, too
+                    task = asyncio.create_task(self._let_end(running, taken.pop_all(), turn))
+                    self._ending.add(task)
+                    task.add_done_callback(self._ending.discard)
+                raise
+
+    async def _let_end(self, running: Future[Any], taken: AsyncExitStack, turn: AsyncExitStack) -> None:
+        """Give back what an abandoned call has taken: the turn when it ends or after LEFT seconds, the thread when it
+        ends."""
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+
+        def tell(_: Future[Any]) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(ended.set)
+
+        running.add_done_callback(tell)
+        async with taken:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LEFT):
+                    await ended.wait()
+            await turn.aclose()
+            await ended.wait()
 
     async def run(self, call: Callable[[], Found]) -> Found:
         """Return what a call returns that belongs to one asker. It ends at its next checkpoint when that one gives up;

@@ -10,7 +10,9 @@ from dataclasses import asdict, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from neardup.errors import NeardupError, OutputError
+from neardup.errors import NeardupError, OutputError, StoreError
+from neardup.index.expiry import first_kept_day, overdue, shown_day
+from neardup.index.store import today
 from neardup.service import shapes
 from neardup.service.endpoints import Endpoints
 from neardup.service.jobs import Jobs, Stop
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from neardup.searching import Collection
 
 Reopen = Callable[[], "Collection"]
+
+FEW = 100
+"""Documents of an index from which --keep-days may forget more than half at once."""
 
 MOST_PROBLEMS = 100
 """Damages that a job lists; it counts them all."""
@@ -119,10 +124,12 @@ class Maintenance:
 
         return self.jobs.start("backup", on.name, work).out()
 
-    def expire(self, on: Endpoints, asked: shapes.Expiring) -> shapes.JobOut:
-        """POST /v1/expire, and what --keep-days does every hour."""
+    def expire(self, on: Endpoints, asked: shapes.Expiring, *, unasked: bool = False) -> shapes.JobOut:
+        """POST /v1/expire, and what --keep-days does every hour (unasked), but not where most documents would go."""
 
         def work(stop: Stop) -> dict[str, Any]:
+            if unasked:
+                _check_share(on, int(asked.keep_days))
             expired = on.index.expire(days=int(asked.keep_days), stop=stop)
             on.metrics.documents["expired"].inc(expired)
             return {"expired": expired, "documents": len(on.index)}
@@ -158,4 +165,24 @@ class Maintenance:
 
 
 def _may_see(caller: Caller, target: str) -> bool:
-    return caller.token is None or not target or caller.token.may_use(target)
+    """Return whether a caller may see jobs on an index or, without a target, on the collection of the service."""
+    if caller.token is None:
+        return True
+    return caller.token.may_use(target) if target else caller.token.for_all
+
+
+def _check_share(on: Endpoints, days: int) -> None:
+    """Raise an error where more than half of the documents would expire at once: a clock may be ahead.
+
+    So they do, rightly, where an index was not served for long, or was filled on one day.
+    """
+    documents = len(on.index)
+    half = documents // 2
+    if documents <= FEW or overdue(on.index.store, first_kept_day(None, days), half + 1) <= half:
+        return
+    on.metrics.expiry_refused.inc()
+    raise StoreError(
+        f"--keep-days {days}: more than half of the {documents:,} documents of the index {on.name} would be forgotten "
+        f"at once, so none was. Today is {shown_day(today())} by the clock of this machine. If that is right, and they "
+        f"are to go: neardup index expire http://HOST:PORT/v1/indexes/{on.name} --keep-days {days}"
+    )

@@ -8,7 +8,6 @@ texts     documents → their text as a recipe reads it
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,7 @@ from neardup.service import shapes
 from neardup.sources.base import Documents
 from neardup.text.batches import TextBatch, readable
 from neardup.text.settings import TextSettings
-from neardup.text.workers import PageExtractor
+from neardup.text.workers import shared
 
 _STATUS = {kernel.FINE: "fine", kernel.SHORT: "short", kernel.EMPTY: "empty", kernel.INVALID: "undecodable"}
 
@@ -85,13 +84,7 @@ def texts(documents: Sequence[shapes.Query | shapes.Document], settings: TextSet
     stored = pa.array([d.text if d.html is None else d.html for d in documents], pa.large_binary())
     urls = pa.array([document.url for document in documents], pa.string())
     given = Documents(stored, np.arange(len(documents)), html=html, decoded=True)
-    return readable(given, False, _extractor(settings), urls)[0]
-
-
-@cache
-def _extractor(settings: TextSettings) -> PageExtractor:
-    """One for all requests; its process starts with the first page."""
-    return PageExtractor(settings, workers=1)
+    return readable(given, False, shared(settings), urls)[0]
 
 
 def _source(name: str, side: shapes.Side) -> Source:

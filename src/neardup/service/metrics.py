@@ -20,6 +20,7 @@ class IndexMetrics:
         self.documents = {what: metrics.documents.labels(what, name) for what in WHAT}
         """refused: lines of streams that could not be taken."""
         self.size, self.oldest = metrics.size.labels(name), metrics.oldest.labels(name)
+        self.expiry_refused = metrics.expiry_refused.labels(name)
         self._free = metrics.free.labels(name)
         self._errors = {kind: metrics.errors.labels(kind, name) for kind in ERRORS}
         self._counted = dict.fromkeys(ERRORS, 0)
@@ -61,6 +62,10 @@ class Metrics:
             "neardup_index_oldest_timestamp_seconds", "Day before which no document of the index was last seen.",
             ["index"], registry=made
         )  # fmt: skip
+        self.expiry_refused = Counter(
+            "neardup_expiry_refused", "Times that --keep-days would have forgotten more than half of an index.",
+            ["index"], registry=made
+        )  # fmt: skip
         self.free = Gauge("neardup_store_free_bytes", "Bytes free on the disk of the index.", ["index"], registry=made)
         self.errors = Counter(
             "neardup_store_errors", "Reads and writes of the index that failed, by why.", ["kind", "index"],
@@ -72,7 +77,8 @@ class Metrics:
             registry=made
         )  # fmt: skip
         self.reloads = Counter(
-            "neardup_reloads", "Times that tokens or the certificate were read again, by what and how it ended.",
+            "neardup_reloads",
+            "Times that tokens or the certificate were read again or the collection opened anew, by what and result.",
             ["what", "result"], registry=made
         )  # fmt: skip
         self._of_token: dict[tuple[str, int], prometheus_client.Counter] = {}

@@ -142,6 +142,8 @@ def kinds_of(route: Route) -> list[str]:
     if route.level == "open":
         return [*route.problems, "foreign-origin", "forwarded", "wrong-host", "failed", "head"]
     kinds = [*route.problems, *_GUARDED, *_ALWAYS, *(["no-index", "unknown-index"] if route.of_index else [])]
+    if route.does == "compare" and not route.named:  # by the recipe of the default index
+        kinds.append("unknown-index")
     if "{" in route.path and "bad-path" not in kinds:
         kinds.append("bad-path")
     if route.takes is not None:

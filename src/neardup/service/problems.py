@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 
 import msgspec
 
-from neardup.errors import InputError, MissingExtra, NeardupError, OutputError, StoreError, UsageError
+from neardup.errors import InputError, MissingExtra, NeardupError, OutputError, StoreError, Unreachable, UsageError
 from neardup.refine.formats.verbatim import written
 
 TYPE = "application/problem+json"
@@ -79,10 +79,10 @@ RETRY = {"busy": 1, "quota": 1, "compiling": 10, "stopping": 5, "slow": 5, "stor
 
 
 AILMENTS = {
-    "full": "The disk of the index is full: it answers, and stores nothing. Make room.",
+    "full": "The disk of the index is full or nearly full: questions are answered, and writes may fail. Make room.",
     "moved": "The index is not where it was: it was moved, removed or replaced. Put it back, or restart the service.",
     "damaged": "A part of the index cannot be read. The log of the service says which: run neardup index verify.",
-    "write": "The index cannot be written. The log of the service says why.",
+    "write": "A change to the index could not be written. The log of the service says why.",
     "away": "The index cannot be reached. The log of the service says why.",
 }
 """What is wrong with a store, by kind, for everybody who may ask whether the service is ready."""
@@ -137,6 +137,8 @@ def problem_of(error: Exception, *, adding: bool = False) -> Problem:
         kind = "full"
     elif isinstance(error, MissingExtra):
         kind = "missing-part"
+    if isinstance(error, Unreachable):  # clients can do nothing with a path of the server: that is for the log
+        return Problem(kind, AILMENTS[error.ailment])
     return Problem(kind, str(error) if isinstance(error, NeardupError) and kind != "failed" else "")
 
 

@@ -4,6 +4,7 @@ A client that opens connections and sends nothing, or a head without end, would 
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +17,16 @@ from neardup.service.http import CONNECTION
 from neardup.service.problems import TYPE, Problem, plain
 from neardup.service.settings import Limits
 
-PIPELINED = 64
+PIPELINED = 8
 """Requests that a client may send ahead of the answers on one connection. uvicorn reads on after every answer, however
-many wait; without a bound a client that sends and reads nothing fills the memory."""
+many wait; without a bound a client that sends and reads nothing fills the memory (5 kB each)."""
+
+_AT_A_TIME = 16
+"""Such requests that begin in a pass of the event loop."""
+
+_JOINED = 16 << 10
+"""Bytes of a piece that is copied to be sent together with others. A longer one is sent as it is: of one answer that a
+thousand clients ask for and do not take, there is one copy."""
 
 _HEALTH = (b"/healthz", b"/readyz")
 """What is answered whatever else goes on."""
@@ -33,7 +41,12 @@ class _Joining:
         self._waiting: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """At the end of this turn."""
+        """At the end of this turn; a long piece now, after those before it."""
+        if len(data) > _JOINED:
+            self._flush()
+            if not self._transport.is_closing():
+                self._transport.write(data)
+            return
         if not self._waiting:
             self._loop.call_soon(self._flush)
         self._waiting.append(data)
@@ -52,6 +65,28 @@ class _Joining:
         return getattr(self._transport, name)
 
 
+class _Ahead:
+    """Requests that were sent ahead of answers: a few begin in each pass of the event loop, so that a thousand clients
+    who send eight each do not make a pass as long as their answers take together."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def begin(self, one: Callable[[], None]) -> None:
+        """Begin one when it is its turn."""
+        self._waiting.append(one)
+        if len(self._waiting) == 1:
+            asyncio.get_running_loop().call_soon(self._begin_some)
+
+    def _begin_some(self) -> None:
+        try:
+            for _ in range(min(_AT_A_TIME, len(self._waiting))):
+                self._waiting.popleft()()
+        finally:  # also where one raises
+            if self._waiting:
+                asyncio.get_running_loop().call_soon(self._begin_some)
+
+
 def protocol(
     limits: Limits, refused: Callable[[str], str] = lambda kind: "", proxies: Proxies | None = None
 ) -> type[HttpToolsProtocol]:
@@ -61,7 +96,7 @@ def protocol(
         one; counts it, and returns an id under which it is in the log.
     proxies: addresses behind which there are many clients.
     """
-    connections = Connections(limits.connections, proxies)
+    connections, ahead = Connections(limits.connections, proxies), _Ahead()
 
     class Protocol(HttpToolsProtocol):
         """A connection."""
@@ -74,6 +109,8 @@ def protocol(
         known = False
         """Whether a token came over it."""
         _place: Place = "free"
+        _taking: Any = None
+        """Set while the next request waits for the client to take an answer; closes the connection if it does not."""
         on_lost: Callable[[], None] | None = None
         """Called when the client goes away; set by the request that is being answered."""
 
@@ -89,19 +126,28 @@ def protocol(
         def connection_lost(self, exc: Exception | None) -> None:
             """Stop the clock, and the work for this client."""
             self._stop_clock()
+            if self._taking is not None:
+                self._taking.cancel()
             connections.close(self)
             super().connection_lost(exc)
             if self.on_lost is not None:
                 self.on_lost()
 
         def give_way(self) -> None:
-            """Close the connection, for another one: nothing is in progress on it."""
+            """Close the connection, for another one: no request on it has a place."""
             self._stop_clock()
             refused("idle")
-            self.transport.close()
+            if self.transport.get_write_buffer_size():  # an answer that is not taken; closing would wait for that
+                self.transport.abort()
+            else:
+                self.transport.close()
+
+        def works(self) -> None:
+            """Keep the connection: its request has a place among requests or streams."""
+            connections.works(self)
 
         def lingers(self) -> None:
-            """Let another connection have the place: all that is left is to throw away what still comes."""
+            """Let another connection have the place: the request has none, or none any more."""
             connections.waits(self)
 
         def drop(self) -> None:
@@ -151,7 +197,8 @@ def protocol(
             if wrong is not None:
                 self._refuse(*wrong)
                 raise ConnectionAbortedError
-            connections.works(self)
+            if self.cycle is None or self.cycle.response_complete:  # else the request before it counts
+                connections.waits(self)
             self.scope["state"][CONNECTION] = self
             super().on_headers_complete()
 
@@ -163,10 +210,27 @@ def protocol(
                 self.flow.resume_reading()
 
         def on_response_complete(self) -> None:
-            """Wait for the next request, unless it is there."""
-            super().on_response_complete()
-            if not self.pipeline:
+            """Wait for the next request, unless it is there already."""
+            if self.pipeline:
+                ahead.begin(self._begin_next)
+            else:
+                super().on_response_complete()
                 connections.waits(self)
+
+        def _begin_next(self) -> None:
+            """Begin the request that was sent ahead, when the client takes the answer before it."""
+            if self.flow.write_paused:
+                self._taking = self.loop.call_later(limits.seconds, self.drop)
+            else:
+                super().on_response_complete()
+
+        def resume_writing(self) -> None:
+            """Go on: the client takes what is sent."""
+            super().resume_writing()
+            if self._taking is not None:
+                self._taking.cancel()
+                self._taking = None
+                ahead.begin(self._begin_next)
 
         def send_400_response(self, msg: str) -> None:
             """As a problem."""

@@ -26,7 +26,7 @@ class Limits:
     documents: int = 1000
     """Documents in one request that is no stream."""
     held: int = 256 << 20
-    """Bytes of all requests together that wait for an answer; streams have a bound of their own."""
+    """Bytes of all requests together that wait for an answer, and of what streams hold beyond 1.25 MB each."""
     seconds: float = 30.0
     """To send a request, and to be answered."""
     idle: float = 60.0

@@ -9,6 +9,7 @@ Requests refuse fields that they do not know. Lines of streams pass over them, s
 as they are.
 """
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -259,21 +260,27 @@ class Expiring(msgspec.Struct, forbid_unknown_fields=True):
     ]
 
 
+_BACKUP_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
 class BackingUp(msgspec.Struct, forbid_unknown_fields=True):
     """What a backup is called."""
 
     name: Annotated[
         str,
         Meta(
-            pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
             description="Of the backup, in the folder that the operator named.",
+            extra_json_schema={"pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"},
             examples=["before-the-crawl"],
         ),
     ]
 
     def __post_init__(self) -> None:
-        if not self.name.isprintable():  # $ also matches before a line end
-            raise ValueError("a name has no line ends")
+        if not _BACKUP_NAME.fullmatch(self.name):  # here, and not by msgspec, which would quote the expression
+            raise ValueError(
+                "The name of a backup has 1 to 64 letters, digits, '-' and '_' of ASCII, and begins with a letter or a "
+                "digit"
+            )
 
 
 class JobOut(msgspec.Struct, omit_defaults=True):

@@ -22,12 +22,15 @@ _RECORD = 64 << 10
 """Bytes that are read at once; a record of TLS has 16 kB at the most."""
 
 
+_NO_KEY = "No --tls-key was given, so the key is looked for in the certificate's file."
+
+
 class Certificate:
     """The certificate that a service shows."""
 
-    def __init__(self, certificate: Path, key: Path) -> None:
+    def __init__(self, certificate: Path, key: Path | None = None) -> None:
         """certificate: PEM, the service's own first, then those between it and the authority. key: PEM; a file that
-        nobody else may read."""
+        nobody else may read. Without one the key is in the certificate's file."""
         self._certificate, self._key = certificate, key
         self.context = self._read()
 
@@ -35,21 +38,33 @@ class Certificate:
         """Read both files again, for connections from now on. What cannot be read leaves everything as it was."""
         self.context = self._read()
 
+    def _require_private(self, key: Path) -> None:
+        if self._key is not None:
+            read_private(key, "--tls-key")
+            return
+        try:
+            read_private(key, "--tls-cert")
+        except UsageError as error:
+            raise UsageError(f"{error} {_NO_KEY}") from error
+
     def _read(self) -> ssl.SSLContext:
-        read_private(self._key, "--tls-key")
+        key = self._certificate if self._key is None else self._key
+        given = f"--tls-cert {self._certificate}, --tls-key {key}"
+        mend = "Give a certificate and its own key, both as PEM, the key without a password."
+        if self._key is None:
+            given = f"--tls-cert {self._certificate}"
+            mend = f"{_NO_KEY} {mend}"
+        self._require_private(key)
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.options |= ssl.OP_NO_RENEGOTIATION
         context.set_alpn_protocols(["http/1.1"])
         try:
             # A key under a password would make OpenSSL ask for it on the terminal.
-            context.load_cert_chain(self._certificate, self._key, password="")
+            context.load_cert_chain(self._certificate, key, password="")
         except (OSError, ValueError) as error:
             why = error.strerror or getattr(error, "reason", "") if isinstance(error, OSError) else error
-            raise UsageError(
-                f"--tls-cert {self._certificate}, --tls-key {self._key}: cannot be used ({why or error}). Give a "
-                "certificate and its own key, both as PEM, the key without a password."
-            ) from error
+            raise UsageError(f"{given}: cannot be used ({why or error}). {mend}") from error
         return context
 
 

@@ -22,7 +22,7 @@ The name stands in the log, in the metrics and beside labels; the token stands n
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from hashlib import blake2b, sha256
@@ -100,6 +100,11 @@ class Token:
         """Whether it may use the index of this name."""
         return self.indexes is None or index in self.indexes
 
+    @property
+    def for_all(self) -> bool:
+        """Return whether it may use all indexes, those that are added later too."""
+        return self.indexes is None
+
     def expired(self, now: datetime) -> bool:
         """Whether its time is over."""
         return self.expires is not None and self.expires <= now
@@ -169,7 +174,7 @@ def read_tokens(path: Path, what: str = "--tokens") -> tuple[Token, ...]:
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
     token: str | None = None
     sha256: str | None = None
-    rights: Right = "read"
+    rights: str = "read"
     indexes: list[str] | None = None
     expires: Any = None
     requests_per_second: float | None = None
@@ -181,7 +186,13 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _token(name: str, table: Any) -> Token:
+    """Return the token of a table. Errors quote nothing of it that may be a secret in the wrong place."""
+    if not isinstance(table, dict):
+        raise UsageError("there is a value outside of a table; every token is a table: [NAME].")
+    shown = name if _NAME.fullmatch(name) else "a token"
     try:
+        if not table.keys() <= {*_Table.__struct_fields__}:
+            raise UsageError(f"has a field that is none of {', '.join(_Table.__struct_fields__)}.")
         found = msgspec.convert(table, _Table)
         if (found.token is None) == (found.sha256 is None):
             raise UsageError('give token = "…" or sha256 = "…", one of them.')
@@ -191,13 +202,31 @@ def _token(name: str, table: Any) -> Token:
             digest = bytes.fromhex(found.sha256)
         else:
             raise UsageError("sha256 has 64 hexadecimal digits.")
+        rights = next((right for right in RIGHTS if right == found.rights), None)
+        if rights is None:
+            raise UsageError(f"rights is {', '.join(RIGHTS[:-1])} or {RIGHTS[-1]}.")
         quota = Quota(**{name: getattr(found, name) for name in Quota.__dataclass_fields__})
         indexes = None if found.indexes is None else frozenset(found.indexes)
-        return Token(name, digest, found.rights, indexes, _moment(found.expires), quota)
+        return Token(name, digest, rights, indexes, _moment(found.expires), quota)
     except msgspec.ValidationError as error:
-        raise UsageError(f"[{name}]: {error}.") from None
+        raise UsageError(f"[{shown}]: {error}.") from None
     except UsageError as error:
-        raise UsageError(f"[{name}]: {error}") from None
+        raise UsageError(f"[{shown}]: {error}") from None
+
+
+def unknown_indexes(tokens: Iterable[Token], served: Collection[str]) -> dict[str, str]:
+    """Return a sentence for each token that names indexes which a service has not, by the token's name.
+
+    One file may be for several services, so such a token is no error; but a slip of the finger looks the same.
+    """
+    found = {}
+    there = f"These are: {', '.join(served)}." if served else "None is."
+    for token in tokens:
+        unknown = sorted((token.indexes or frozenset()) - {*served})
+        if unknown:
+            what = "an index that is" if len(unknown) == 1 else "indexes that are"
+            found[token.name] = f"The token {token.name} names {what} not served here: {', '.join(unknown)}. {there}"
+    return found
 
 
 def _moment(given: Any) -> datetime | None:
