@@ -2,7 +2,7 @@
 # Start neardup with the kernels that the image build compiled.
 #
 # numba takes a cache only from a folder that it can write, and the image is read-only, so the 10 MB are copied to
-# NUMBA_CACHE_DIR first: a tmpfs (20 ms), private to this user, because the files are pickles and whoever may write them
+# NUMBA_CACHE_DIR first: a tmpfs (20 ms), private to this user, because the files are pickles and a user who may write them
 # may run code.
 set -eu
 umask 077

@@ -71,6 +71,10 @@ def test_the_unit_stops_later_than_the_service_needs():
     assert "WriteExecute=yes" not in UNIT  # numba compiles
 
 
+def test_a_reload_reads_tokens_again():
+    assert directives(UNIT, "ExecReload") == ["/bin/kill -HUP $MAINPID"]
+
+
 def test_kubernetes_takes_the_manifest():
     _tool(sys.executable, "-m", "kubernetes_validate", "--strict", "--quiet", str(DEPLOY / "kubernetes.yaml"))
 

@@ -30,9 +30,15 @@ def test_every_option_is_documented():
 
 
 def test_tokens_are_written_for_their_owner_alone():
-    made = [line for page in PAGES for line in page.read_text().splitlines() if re.search(r"openssl rand .*>", line)]
-    assert len(made) >= 2
-    assert all("(umask 077; openssl rand" in line for line in made), made
+    """And those that are made are on no command line: not as an argument, not as a literal of a secret."""
+    pages = [*PAGES, *(path for path in sorted((ROOT / "deploy").iterdir()) if path.is_file())]
+    lines = [line for page in pages for line in page.read_text().replace("\\\n", " ").splitlines()]
+    made = [line for line in lines if re.search(r"(openssl rand|neardup token) .*>", line)]
+    assert len(made) >= 6
+    assert any("neardup token" in line for line in made)
+    assert all(re.search(r"\(umask 077; [^)]*(openssl rand|neardup token) [^)]*>", line) for line in made), made
+    assert [line for line in lines if "--from-literal" in line] == []
+    assert [line for line in lines if re.search(r"(\$\(|`)(openssl rand|neardup token) [^`]*\)", line)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
